@@ -1,0 +1,54 @@
+/**
+ * The configuration as every room reads it: validated once in daemon/, then frozen. Times in milliseconds, sizes in bytes:
+ * what an operator writes.
+ */
+import type { PolicyName } from './invocation.js';
+
+export interface SfsdConfig {
+  readonly socket: {
+    readonly path: string;
+    /** Octal text, for example "0660". */
+    readonly mode: string;
+  };
+  readonly scheduler: {
+    readonly policy: PolicyName;
+    /** FILTER workers; 0: as many as usable CPUs minus `reserveCpus`. */
+    readonly workers: number;
+    readonly reserveCpus: number;
+    /** Bind each worker's invocation to one core instead of letting the kernel balance. */
+    readonly pin: boolean;
+    readonly window: number;
+    readonly sliceInitialMs: number;
+    readonly sliceMinMs: number;
+    readonly sliceMaxMs: number;
+    /** 0: adaptive. */
+    readonly sliceFixedMs: number;
+    /** 0: bypass off. */
+    readonly overloadFactor: number;
+    readonly pollMs: number;
+    readonly ioAware: boolean;
+    /** At most 93. */
+    readonly budgetPercent: number;
+    readonly liveMax: number;
+  };
+  readonly priorities: {
+    /** false: everything stays SCHED_OTHER and the mode is `off`. */
+    readonly realtime: boolean;
+    readonly filter: number;
+    readonly control: number;
+    readonly spawner: number;
+    readonly scheduling: number;
+  };
+  readonly functions: {
+    readonly registeredMax: number;
+    readonly bodyMaxBytes: number;
+    readonly outputMaxBytes: number;
+    readonly timeoutMs: number;
+    readonly concurrency: number;
+    /** SIGTERM, then after this SIGKILL. */
+    readonly killGraceMs: number;
+    /** Finished asynchronous results kept. */
+    readonly resultsMax: number;
+  };
+  readonly log: { readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };
+}
