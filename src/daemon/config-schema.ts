@@ -1,0 +1,187 @@
+/**
+ * The one JSON schema of the configuration: bounds, defaults and the sentence that documents each key.
+ * `sfsd start --set`, the environment and the file all pass through it.
+ */
+
+const milliseconds = (options: {
+  default: number;
+  minimum: number;
+  maximum: number;
+  description: string;
+}) => ({
+  type: 'number',
+  ...options,
+});
+const count = (options: { default: number; minimum: number; maximum: number; description: string }) => ({
+  type: 'integer',
+  ...options,
+});
+const section = (description: string, properties: Readonly<Record<string, unknown>>) => ({
+  type: 'object',
+  additionalProperties: false,
+  default: {},
+  description,
+  properties,
+});
+
+const gibibyte = 1024 ** 3;
+
+export const configSchema = {
+  $id: 'sfsd-config',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    socket: section('Where the API listens.', {
+      path: {
+        type: 'string',
+        pattern: '^/.+',
+        maxLength: 107,
+        default: '/run/sfsd/sfsd.sock',
+        description: 'Absolute path of the unix socket; at most 107 bytes (unix(7)).',
+      },
+      mode: {
+        type: 'string',
+        pattern: '^0[0-7]{3}$',
+        default: '0660',
+        description: 'Octal mode of the socket.',
+      },
+    }),
+    scheduler: section('The SFS policy (paper sections in brackets).', {
+      policy: {
+        enum: ['sfs', 'cfs'],
+        default: 'sfs',
+        description: 'Default policy of an invocation that names none.',
+      },
+      workers: count({
+        default: 0,
+        minimum: 0,
+        maximum: 1024,
+        description: 'FILTER workers, c; 0: usable CPUs minus reserveCpus.',
+      }),
+      reserveCpus: count({
+        default: 0,
+        minimum: 0,
+        maximum: 1023,
+        description: 'CPUs that get no FILTER worker; at least one worker remains.',
+      }),
+      pin: {
+        type: 'boolean',
+        default: false,
+        description: "Bind a worker's invocation to one core instead of letting the kernel balance.",
+      },
+      window: count({
+        default: 100,
+        minimum: 1,
+        maximum: 100_000,
+        description: 'N: arrivals for each new slice (V-C).',
+      }),
+      sliceInitialMs: milliseconds({
+        default: 20,
+        minimum: 0.5,
+        maximum: 10_000,
+        description: 'S before the first N arrivals.',
+      }),
+      sliceMinMs: milliseconds({ default: 2, minimum: 0.5, maximum: 10_000, description: 'Least S.' }),
+      sliceMaxMs: milliseconds({ default: 1000, minimum: 0.5, maximum: 60_000, description: 'Largest S.' }),
+      sliceFixedMs: milliseconds({
+        default: 0,
+        minimum: 0,
+        maximum: 60_000,
+        description: 'A fixed S, for ablation; 0: adaptive.',
+      }),
+      overloadFactor: {
+        type: 'number',
+        default: 3,
+        minimum: 0,
+        maximum: 1000,
+        description: 'O: bypass FILTER from a queue delay of O x S on (V-E); 0: never.',
+      },
+      pollMs: milliseconds({
+        default: 4,
+        minimum: 0.5,
+        maximum: 100,
+        description: 'How often /proc is asked for blocks and wakes (V-D).',
+      }),
+      ioAware: {
+        type: 'boolean',
+        default: true,
+        description: 'A blocked invocation gives its worker away (V-D); false for ablation.',
+      },
+      budgetPercent: {
+        type: 'number',
+        default: 93,
+        minimum: 1,
+        maximum: 93,
+        description: 'Largest share of any 100 ms in which FILTER may hold a core.',
+      },
+      liveMax: count({
+        default: 32_768,
+        minimum: 1,
+        maximum: 1_048_576,
+        description: 'Bound on live invocations; beyond it 429.',
+      }),
+    }),
+    priorities: section('Real-time priorities; all below 50, where the kernel has its own threads.', {
+      realtime: {
+        type: 'boolean',
+        default: true,
+        description: 'false: nothing becomes real-time and every invocation is left to CFS.',
+      },
+      filter: count({ default: 5, minimum: 1, maximum: 46, description: 'Functions in FILTER.' }),
+      control: count({ default: 8, minimum: 1, maximum: 49, description: 'The control plane.' }),
+      spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),
+      scheduling: count({ default: 25, minimum: 1, maximum: 49, description: 'The scheduling plane.' }),
+    }),
+    functions: section('Registered functions and their instances.', {
+      registeredMax: count({
+        default: 10_000,
+        minimum: 1,
+        maximum: 100_000,
+        description: 'Bound on registered functions.',
+      }),
+      bodyMaxBytes: count({
+        default: 6 * 1024 ** 2,
+        minimum: 0,
+        maximum: gibibyte,
+        description: 'Largest request body.',
+      }),
+      outputMaxBytes: count({
+        default: 6 * 1024 ** 2,
+        minimum: 0,
+        maximum: gibibyte,
+        description: 'Default bound on a result; the rest is drained and dropped.',
+      }),
+      timeoutMs: count({
+        default: 0,
+        minimum: 0,
+        maximum: 86_400_000,
+        description: 'Default timeout of a function; 0: none.',
+      }),
+      concurrency: count({
+        default: 1000,
+        minimum: 1,
+        maximum: 32_768,
+        description: 'Default bound on instances of one function that run at once.',
+      }),
+      killGraceMs: count({
+        default: 500,
+        minimum: 0,
+        maximum: 60_000,
+        description: 'From SIGTERM to SIGKILL at a timeout or a cancel.',
+      }),
+      resultsMax: count({
+        default: 10_000,
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Finished asynchronous results kept.',
+      }),
+    }),
+    log: section('pino, one JSON object a line on standard error.', {
+      level: {
+        enum: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+        default: 'info',
+        description: 'Least level that is written.',
+      },
+    }),
+  },
+} as const;

@@ -1,0 +1,116 @@
+/**
+ * The scheduling plane's loop, apart from the thread that runs it.
+ *
+ *   1. sleep in one kernel wait until the nearest of: a message (eventfd), an exit (pidfd), the policy's next instant
+ *   2. exits first: they free workers for what comes next
+ *   3. messages from the ring, at most `messagesPerTurn`, so that a flood of submissions cannot hold up a slice end
+ *   4. one tick of the policy: it does all that is due and says when to be called again
+ *   5. publish the view; charge the turn's CPU time to polling (the policy polled /proc) or to scheduling
+ *
+ * An error ends the loop, and the policy is drained on the way out, so that a crash here leaves no task real-time.
+ */
+
+import type { EndReason, InvocationKey } from '../contracts/invocation.js';
+import type { DecisionLog, Scheduler } from '../contracts/scheduler.js';
+import { between, type Clock, type Duration, type Instant, instant, noTime } from '../contracts/time.js';
+
+import type { PlaneState } from './plane-state.js';
+import type { SubmissionReader } from './submission-ring.js';
+
+/** Taken from the ring between two ticks. 256 messages cost about 1 ms at most. */
+const messagesPerTurn = 256;
+
+export interface LoopPorts {
+  readonly clock: Clock;
+  readonly scheduler: Scheduler & { setWorkers(count: number): void };
+  readonly reader: SubmissionReader;
+  readonly log: DecisionLog;
+  readonly state: PlaneState;
+  /** Sleeps until `until` (undefined: until an event); returns how many events are ready. */
+  wait(until: Instant | undefined): number;
+  /** The invocation whose group has ended by event `index`, undefined when the event is something else. */
+  endedAt(index: number): InvocationKey | undefined;
+  /** CPU time of this thread. */
+  cpuTime(): Duration;
+}
+
+/** Runs until a stop message. */
+export function runSchedulingLoop(ports: LoopPorts): void {
+  try {
+    let next: Instant | undefined;
+    let stopped = false;
+    let backlog = false;
+    while (!stopped) {
+      const events = sleep(ports, { until: next, backlog });
+      const cpuBefore = ports.cpuTime();
+      const pollsBefore = ports.scheduler.view.counters.polls;
+      for (let index = 0; index < events; index += 1) {
+        const key = ports.endedAt(index);
+        if (key !== undefined) ports.scheduler.end(key, 'exited');
+      }
+      const taken = takeMessages(ports);
+      stopped = taken === 'stop';
+      backlog = taken === 'more';
+      next = ports.scheduler.tick();
+      ports.state.publish(ports.scheduler.view);
+      charge(ports, { spent: between(instant(cpuBefore), instant(ports.cpuTime())), pollsBefore });
+    }
+  } finally {
+    ports.scheduler.drain();
+    ports.state.publish(ports.scheduler.view);
+  }
+}
+
+function sleep(
+  ports: LoopPorts,
+  { until, backlog }: { until: Instant | undefined; backlog: boolean },
+): number {
+  if (backlog || !ports.reader.fallAsleep()) return ports.wait(instant(0));
+  const events = ports.wait(until);
+  ports.reader.wakeUp();
+  if (events === 0 && until !== undefined) ports.state.recordLateness(between(until, ports.clock.now()));
+  return events;
+}
+
+function takeMessages({ reader, scheduler, clock, log }: LoopPorts): 'all' | 'more' | 'stop' {
+  for (let taken = 0; taken < messagesPerTurn; taken += 1) {
+    const message = reader.next();
+    if (message === undefined) return 'all';
+    switch (message.type) {
+      case 'submit':
+      case 'begin': {
+        const { submission } = message;
+        const answer = message.type === 'submit' ? scheduler.submit(submission) : scheduler.begin(submission);
+        if (answer !== 'ok') refuse({ log, at: clock.now(), key: submission.key, answer });
+        break;
+      }
+      case 'end':
+        scheduler.end(message.key, message.reason);
+        break;
+      case 'workers':
+        scheduler.setWorkers(message.count);
+        break;
+      case 'stop':
+        return 'stop';
+    }
+  }
+  return 'more';
+}
+
+/** A submission that the policy did not take ends at once, so that the control plane gives its place back. */
+function refuse(refusal: {
+  readonly log: DecisionLog;
+  readonly at: Instant;
+  readonly key: InvocationKey;
+  readonly answer: 'gone' | 'duplicate' | 'full';
+}): void {
+  const reason: EndReason = refusal.answer === 'gone' ? 'exited' : 'cancelled';
+  refusal.log.record('ended', refusal.at, refusal.key, -1, noTime, reason === 'exited' ? 0 : 2, 0);
+}
+
+function charge(ports: LoopPorts, turn: { readonly spent: Duration; readonly pollsBefore: number }): void {
+  const polled = ports.scheduler.view.counters.polls > turn.pollsBefore;
+  const name = polled ? 'polling' : 'scheduling';
+  ports.state.set(name, ports.state.get(name) + turn.spent);
+  ports.state.set('turns', ports.state.get('turns') + 1);
+}
