@@ -1,0 +1,112 @@
+/**
+ * Entry of the scheduling plane's worker thread: raises itself, builds the policy over the kernel, runs the loop until told
+ * to stop. It never returns to an event loop meanwhile, so everything it is told comes over the submission ring.
+ */
+import { workerData } from 'node:worker_threads';
+import { SfsdError } from '../contracts/errors.js';
+import type { InvocationKey, PolicyName } from '../contracts/invocation.js';
+import type { Kernel } from '../contracts/kernel.js';
+import type { SfsParameters } from '../contracts/scheduler.js';
+import { type Clock, duration } from '../contracts/time.js';
+import { ClockReader, clockThreadCpu } from '../linux/clock-reader.js';
+import { loadKoffiLibc } from '../linux/koffi-libc.js';
+import type { Libc } from '../linux/libc.js';
+import { MonotonicClock } from '../linux/monotonic-clock.js';
+import { Poller } from '../linux/poller.js';
+import { createScheduler } from '../scheduler/policies.js';
+import { DecisionWriter } from './decision-ring.js';
+import { PlaneState } from './plane-state.js';
+import { runSchedulingLoop } from './scheduling-loop.js';
+import { SubmissionReader } from './submission-ring.js';
+
+/** A kernel adapter that also tells whose group an event of the poller has ended. */
+export interface PlaneKernel extends Kernel {
+  ended(token: number): InvocationKey | undefined;
+}
+
+/** What a module named by `kernelModule` exports. The bench drives the whole daemon over one that does nothing. */
+export interface KernelModule {
+  createKernel(context: KernelContext): PlaneKernel;
+}
+
+export interface KernelContext {
+  readonly libc: Libc;
+  readonly clock: Clock;
+  readonly poller: Poller;
+  readonly priority: number;
+  readonly realtime: boolean;
+  readonly pin: boolean;
+}
+
+/** Everything the thread is given; plain data and shared memory only. */
+export interface SchedulingThreadData {
+  readonly submissions: SharedArrayBuffer;
+  readonly decisions: SharedArrayBuffer;
+  readonly state: SharedArrayBuffer;
+  readonly eventfd: number;
+  readonly policy: PolicyName;
+  readonly parameters: SfsParameters;
+  /** Own priority; 0: stay SCHED_OTHER. */
+  readonly priority: number;
+  readonly filterPriority: number;
+  readonly realtime: boolean;
+  readonly pin: boolean;
+  /** URL of a KernelModule. */
+  readonly kernelModule: string;
+}
+
+/** Poller token of the eventfd; the kernel adapter's tokens are all above it. */
+export const eventfdToken = 0;
+
+const fifoResetOnFork = 1 | 0x40000000;
+
+async function main(data: SchedulingThreadData): Promise<void> {
+  const loaded = loadKoffiLibc();
+  if (!loaded.ok)
+    throw new SfsdError('SFSD_ERR_KERNEL', { call: 'loading the C library', reason: loaded.reason });
+  const { libc } = loaded;
+  const state = new PlaneState(data.state);
+  raise(libc, data.priority);
+  const clock = new MonotonicClock(libc);
+  const poller = new Poller(libc);
+  poller.add(data.eventfd, eventfdToken);
+  const { createKernel } = (await import(data.kernelModule)) as KernelModule;
+  const kernel = createKernel({
+    libc,
+    clock,
+    poller,
+    priority: data.filterPriority,
+    realtime: data.realtime,
+    pin: data.pin,
+  });
+  const log = new DecisionWriter(data.decisions);
+  const scheduler = createScheduler(data.policy, { clock, kernel, log }, data.parameters);
+  const cpu = new ClockReader(libc);
+  const eventCount = new Uint8Array(8);
+  state.set('tid', libc.gettid());
+  runSchedulingLoop({
+    clock,
+    scheduler,
+    reader: new SubmissionReader(data.submissions),
+    log,
+    state,
+    wait: (until) => poller.wait(until, clock.now()),
+    endedAt: (index) => {
+      const token = poller.token(index);
+      if (token !== eventfdToken) return kernel.ended(token);
+      libc.read(data.eventfd, eventCount, 8);
+      return undefined;
+    },
+    cpuTime: () => duration(cpu.microseconds(clockThreadCpu)),
+  });
+  poller.close();
+}
+
+function raise(libc: Libc, priority: number): void {
+  if (priority === 0) return;
+  const result = libc.schedSetscheduler(0, fifoResetOnFork, priority);
+  if (result < 0)
+    throw new SfsdError('SFSD_ERR_PERMISSION', { reason: `sched_setscheduler failed with errno ${-result}` });
+}
+
+await main(workerData as SchedulingThreadData);
