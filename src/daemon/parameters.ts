@@ -1,0 +1,40 @@
+/**
+ * From what an operator writes (milliseconds, percent, 0 for "off") to what the policy reads.
+ */
+import type { SfsdConfig } from '../contracts/config.js';
+import type { SfsParameters } from '../contracts/scheduler.js';
+import { fromMs } from '../contracts/time.js';
+
+/** DESIGN: the window in which no core is FIFO for more than the budget's share. */
+const budgetWindowMs = 100;
+/** DESIGN: an idle hour does not set S. */
+const gapMaxMs = 10_000;
+/** DESIGN: a busy period counts as an arrival once it has run for this long. */
+const arrivalAfterMs = 1;
+/** 256 observations cost about 1 ms: a quarter of the poll interval. */
+const blockedPerPollMax = 256;
+
+export function sfsParameters(scheduler: SfsdConfig['scheduler'], workers: number): SfsParameters {
+  return {
+    workers,
+    window: scheduler.window,
+    sliceInitial: fromMs(scheduler.sliceInitialMs),
+    sliceMin: fromMs(scheduler.sliceMinMs),
+    sliceMax: fromMs(scheduler.sliceMaxMs),
+    ...(scheduler.sliceFixedMs === 0 ? {} : { sliceFixed: fromMs(scheduler.sliceFixedMs) }),
+    overloadFactor: scheduler.overloadFactor === 0 ? Number.POSITIVE_INFINITY : scheduler.overloadFactor,
+    pollInterval: fromMs(scheduler.pollMs),
+    ioAware: scheduler.ioAware,
+    budgetShare: scheduler.budgetPercent / 100,
+    budgetWindow: fromMs(budgetWindowMs),
+    gapMax: fromMs(gapMaxMs),
+    arrivalAfter: fromMs(arrivalAfterMs),
+    liveMax: scheduler.liveMax,
+    blockedPerPollMax,
+  };
+}
+
+/** c: what the config says, else the usable CPUs minus the reserve; at least 1. */
+export function workerCount(scheduler: SfsdConfig['scheduler'], usableCpus: number): number {
+  return scheduler.workers > 0 ? scheduler.workers : Math.max(1, usableCpus - scheduler.reserveCpus);
+}

@@ -1,0 +1,128 @@
+/**
+ * Starts the scheduling plane: shared memory, eventfd, worker thread; and ends it.
+ *
+ * Acquired here: two rings, the state block, an eventfd, the worker. Released by `stop`, in reverse order.
+ */
+import { Worker } from 'node:worker_threads';
+import { SfsdError } from '../contracts/errors.js';
+import type { PolicyName } from '../contracts/invocation.js';
+import type { SfsParameters } from '../contracts/scheduler.js';
+import type { Libc } from '../linux/libc.js';
+import { allocateDecisionRing } from './decision-ring.js';
+import { allocatePlaneState, PlaneState } from './plane-state.js';
+import type { SchedulingThreadData } from './scheduling-thread.js';
+import { allocateSubmissionRing } from './submission-ring.js';
+
+/** Bytes of the submission ring for each live invocation allowed: one submission (under 512) and one end. */
+const submissionBytesPerLive = 256;
+const submissionBytesMin = 1 << 20;
+/** At least 2 for each live invocation, see decision-ring.ts; 4 leaves room for promotions and demotions. */
+const decisionsPerLive = 4;
+const decisionsMin = 1 << 16;
+/** How long the thread may take from stop to its end: draining demotes every group. */
+const stopTimeoutMs = 2000;
+/** How long the thread may take to come up: it loads koffi and compiles the policy. */
+const startTimeoutMs = 10_000;
+
+export interface SchedulingThreadOptions {
+  readonly libc: Libc;
+  readonly policy: PolicyName;
+  readonly parameters: SfsParameters;
+  readonly priority: number;
+  readonly filterPriority: number;
+  readonly realtime: boolean;
+  readonly pin: boolean;
+  /** URL; absent: the Linux kernel. */
+  readonly kernelModule?: string;
+  /** The thread ended without being asked to. */
+  readonly onLost: (error: Error) => void;
+}
+
+export interface SchedulingThread {
+  readonly submissions: SharedArrayBuffer;
+  readonly decisions: SharedArrayBuffer;
+  readonly state: SharedArrayBuffer;
+  /** Thread id in the kernel. */
+  readonly tid: number;
+  /** Wakes the thread from its wait. */
+  ring(): void;
+  /** Resolves when the thread has ended; the stop message must be in the ring. */
+  ended(): Promise<void>;
+  /** Releases the eventfd; after `ended`. */
+  close(): void;
+}
+
+export async function startSchedulingThread(options: SchedulingThreadOptions): Promise<SchedulingThread> {
+  const { libc, parameters } = options;
+  const submissions = allocateSubmissionRing(
+    powerOfTwo(Math.max(submissionBytesMin, parameters.liveMax * submissionBytesPerLive)),
+  );
+  const decisions = allocateDecisionRing(
+    powerOfTwo(Math.max(decisionsMin, parameters.liveMax * decisionsPerLive)),
+  );
+  const state = allocatePlaneState();
+  const eventfd = libc.eventfd(0);
+  if (eventfd < 0) throw new SfsdError('SFSD_ERR_KERNEL', { call: 'eventfd', reason: `errno ${-eventfd}` });
+  const data: SchedulingThreadData = {
+    submissions,
+    decisions,
+    state,
+    eventfd,
+    policy: options.policy,
+    parameters,
+    priority: options.priority,
+    filterPriority: options.filterPriority,
+    realtime: options.realtime,
+    pin: options.pin,
+    kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,
+  };
+  const worker = new Worker(new URL('./scheduling-thread.js', import.meta.url), {
+    workerData: data,
+    name: 'scheduling',
+  });
+  let stopping = false;
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  const lost = new Promise<never>((_, reject) => {
+    worker.once('error', (error) => reject(error));
+    worker.once('exit', () => reject(new Error('the scheduling thread ended')));
+  });
+  lost.catch((error: Error) => {
+    if (!stopping) options.onLost(error);
+  });
+  const tid = await Promise.race([firstSign(new PlaneState(state)), lost]);
+  const one = new Uint8Array(new BigUint64Array([1n]).buffer);
+  return {
+    submissions,
+    decisions,
+    state,
+    tid,
+    ring: () => {
+      libc.write(eventfd, one, 8);
+    },
+    ended: async () => {
+      stopping = true;
+      const timer = setTimeout(() => void worker.terminate(), stopTimeoutMs);
+      await exited;
+      clearTimeout(timer);
+    },
+    close: () => {
+      libc.close(eventfd);
+    },
+  };
+}
+
+/** The thread writes its tid once it is about to enter the loop. */
+async function firstSign(state: PlaneState): Promise<number> {
+  for (let waited = 0; waited < startTimeoutMs; waited += 2) {
+    const tid = state.get('tid');
+    if (tid > 0) return tid;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  throw new SfsdError('SFSD_ERR_INTERNAL', {
+    reason: `the scheduling thread did not start within ${startTimeoutMs} ms`,
+  });
+}
+
+function powerOfTwo(atLeast: number): number {
+  return 2 ** Math.ceil(Math.log2(atLeast));
+}
