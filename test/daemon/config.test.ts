@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { SfsdError } from '../../src/contracts/errors.js';
 import { environmentName, loadConfig } from '../../src/daemon/config.js';
+import { configurationDocument } from '../../src/daemon/config-document.js';
 
 function faultsOf(act: () => unknown): string {
   try {
@@ -85,4 +86,9 @@ t.test('a file that is not there, or is not JSON, is named', async (t) => {
 t.test('environment names follow the keys', async (t) => {
   t.equal(environmentName('scheduler.reserveCpus'), 'SFSD_SCHEDULER_RESERVE_CPUS');
   t.equal(environmentName('functions.outputMaxBytes'), 'SFSD_FUNCTIONS_OUTPUT_MAX_BYTES');
+});
+
+t.test('docs/configuration.md says what the schema says', async (t) => {
+  const path = new URL('../../../docs/configuration.md', import.meta.url);
+  t.equal(readFileSync(path, 'utf8'), configurationDocument());
 });
