@@ -29,6 +29,9 @@ const drainIntervalMs = 20;
 /** A submission with the longest names takes under 512 bytes; with 256 tids or a 4 KiB path the ring's spare room bears it. */
 const bytesPerPlace = 512;
 
+/** One a millisecond. */
+const stopAttemptsMax = 1000;
+
 export interface PlaneOptions {
   readonly clock: Clock;
   readonly rings: { readonly submissions: SharedArrayBuffer; readonly decisions: SharedArrayBuffer };
@@ -157,7 +160,12 @@ export class SharedSchedulingPlane implements SchedulingPlane {
   /** Asks the scheduling thread to demote everything and end. */
   stop(): void {
     this.#stopping = true;
-    if (this.#writer.stop() !== 'ok') this.#options.ring();
+    // A full ring empties within milliseconds: its reader outranks everything that could fill it.
+    for (let attempt = 0; attempt < stopAttemptsMax && this.#writer.stop() === 'full'; attempt += 1) {
+      this.#options.ring();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+    this.#options.ring();
     clearInterval(this.#timer);
     this.#timer = undefined;
   }

@@ -1,0 +1,87 @@
+/**
+ * Everything that runs functions, as one thing that opens and closes: spawner, cgroups, registry, launcher.
+ */
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import type { SfsdConfig } from '../contracts/config.js';
+import type { Launch } from '../contracts/function.js';
+import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { Clock } from '../contracts/time.js';
+import { FunctionRegistry } from '../functions/function-registry.js';
+import { Launcher } from '../functions/launcher.js';
+import { Spawner } from '../functions/spawner.js';
+import { CgroupLayout } from '../linux/cgroup-layout.js';
+import { InstanceCgroups } from '../linux/instance-cgroups.js';
+import type { Libc } from '../linux/libc.js';
+import type { Permission } from './permission.js';
+
+const spawnerPath = fileURLToPath(new URL('../../../native/build/spawner', import.meta.url));
+
+export interface FunctionRoomOptions {
+  readonly config: SfsdConfig;
+  readonly libc: Libc;
+  readonly clock: Clock;
+  readonly plane: SchedulingPlane;
+  readonly permission: Permission;
+  readonly log: Logger;
+}
+
+interface Parts {
+  readonly spawner: Spawner;
+  readonly cgroups: InstanceCgroups;
+  readonly registry: FunctionRegistry;
+  readonly launcher: Launcher;
+}
+
+export class FunctionRoom {
+  readonly registry: FunctionRegistry;
+  readonly launch: Launch;
+  readonly #parts: Parts;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+    this.registry = parts.registry;
+    this.launch = parts.launcher.launch;
+  }
+
+  static async open({
+    config,
+    libc,
+    clock,
+    plane,
+    permission,
+    log,
+  }: FunctionRoomOptions): Promise<FunctionRoom> {
+    const limits = config.functions;
+    const registry = new FunctionRegistry({ registeredMax: limits.registeredMax, defaults: limits });
+    // One daemon, one parent group: a private daemon beside the host's must not touch its groups.
+    const cgroups = new InstanceCgroups(CgroupLayout.detect(), { parent: `/sfsd-${process.pid}` });
+    try {
+      const spawner = await Spawner.start({
+        libc,
+        programPath: spawnerPath,
+        priority: permission.mode === 'fifo' ? config.priorities.spawner : 0,
+        report: (event) => (event.event === 'spawner_lost' ? log.error(event) : log.info(event)),
+      });
+      const launcher = new Launcher({ libc, clock, spawner, cgroups, plane, slots: registry.slots, limits });
+      return new FunctionRoom({ spawner, cgroups, registry, launcher });
+    } catch (thrown) {
+      cgroups.close();
+      throw thrown;
+    }
+  }
+
+  get spawnerPid(): number | undefined {
+    return this.#parts.spawner.pid;
+  }
+
+  /** Lets running functions finish for `withinMs`, then ends them. */
+  finish(withinMs: number): Promise<void> {
+    return this.#parts.launcher.stop(withinMs);
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.spawner.close();
+    this.#parts.cgroups.close();
+  }
+}

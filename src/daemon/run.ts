@@ -1,0 +1,176 @@
+/**
+ * The composition root: the only place where adapters are constructed.
+ *
+ *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. scheduling thread, plane  5. own priority
+ *          6. spawner, functions  7. API on its socket -> ready
+ *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
+ *          spawner, the cgroups: within 5 s
+ *
+ * What is acquired on the way up goes onto one stack and is released in reverse order, also when a later step fails.
+ */
+import type { Logger } from 'pino';
+import { listen } from '../api/listen.js';
+import { createServer } from '../api/server.js';
+import type { SfsdConfig } from '../contracts/config.js';
+import { reasonOf, SfsdError } from '../contracts/errors.js';
+import { loadKoffiLibc } from '../linux/koffi-libc.js';
+import type { Libc } from '../linux/libc.js';
+import { MonotonicClock } from '../linux/monotonic-clock.js';
+import { loadConfig } from './config.js';
+import { ControlPriority } from './control-priority.js';
+import { CpuAccounts } from './cpu-accounts.js';
+import { FunctionRoom } from './function-room.js';
+import { createLogger } from './logger.js';
+import { peerCredentials, startTimeOf } from './peers.js';
+import { type Permission, probePermission } from './permission.js';
+import { Releases } from './releases.js';
+import { type Scheduling, startScheduling } from './scheduling.js';
+import { packageVersion } from './version.js';
+
+export interface DaemonOptions {
+  readonly configPath?: string;
+  /** Dotted configuration keys. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** URL of a kernel adapter's module instead of the Linux one; for the bench. */
+  readonly kernelModule?: string;
+}
+
+/** Running functions may finish for this long after SIGTERM; 2 s more are left to end the rest. */
+const finishMaxMs = 2500;
+
+/** Runs until SIGTERM or SIGINT. Returns the exit code: 0 after an orderly stop, 1 when it had to give up. */
+export async function runDaemon(options: DaemonOptions): Promise<number> {
+  const config = loadConfig({
+    ...(options.configPath === undefined ? {} : { path: options.configPath }),
+    environment: options.environment,
+    flags: options.flags,
+  });
+  const log = createLogger(config.log);
+  const releases = new Releases(log);
+  try {
+    const { ended } = await start({ config, log, releases, options });
+    const cause = await ended;
+    log.info({ event: 'stopping', cause: cause.name });
+    await releases.run();
+    log.info({ event: 'stopped' });
+    return cause.exitCode;
+  } catch (thrown) {
+    await releases.run();
+    const coded =
+      thrown instanceof SfsdError ? thrown : new SfsdError('SFSD_ERR_INTERNAL', { reason: reasonOf(thrown) });
+    log.fatal({ event: 'start_failed', code: coded.code, message: coded.message, stack: coded.stack });
+    throw coded;
+  }
+}
+
+interface EndCause {
+  readonly name: string;
+  readonly exitCode: number;
+}
+
+interface StartContext {
+  readonly config: SfsdConfig;
+  readonly log: Logger;
+  readonly releases: Releases;
+  readonly options: DaemonOptions;
+}
+
+/** Resolves once the API answers; `ended` says when and why to stop. */
+async function start(context: StartContext): Promise<{ readonly ended: Promise<EndCause> }> {
+  const { config, log, releases, options } = context;
+  const ending = new Ending();
+  const libc = loadLibc();
+  const clock = new MonotonicClock(libc);
+  const permission = probePermission(libc, config);
+  if (permission.mode === 'off') log.warn({ event: 'realtime_off', reason: permission.reason });
+
+  const accounts = new CpuAccounts({ libc, clock });
+  const scheduling = await startScheduling({
+    config,
+    libc,
+    clock,
+    permission,
+    accounts,
+    ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
+    onLost: (error) => {
+      log.fatal({ event: 'scheduling_thread_lost', reason: error.message });
+      ending.end({ name: 'scheduling_thread_lost', exitCode: 1 });
+    },
+  });
+  releases.push('scheduling', () => scheduling.close());
+  const room = await FunctionRoom.open({ config, libc, clock, plane: scheduling.plane, permission, log });
+  releases.push('functions', () => room.close());
+  accounts.countSpawner(() => room.spawnerPid);
+  const priority = ControlPriority.raise({ config, libc, permission, log, schedulingTid: scheduling.tid });
+  releases.push('priority', async () => priority.close());
+  await openApi(context, { libc, scheduling, room });
+  // Released first: demoted and refused before anything is torn down.
+  releases.push('work', async () => {
+    await scheduling.stop();
+    await room.finish(finishMaxMs);
+  });
+  ending.listenToSignals(releases);
+  log.info({
+    event: 'ready',
+    socket: config.socket.path,
+    mode: permission.mode,
+    workers: scheduling.workers,
+  });
+  return { ended: ending.ended };
+}
+
+function loadLibc(): Libc {
+  const loaded = loadKoffiLibc();
+  if (loaded.ok) return loaded.libc;
+  throw new SfsdError('SFSD_ERR_KERNEL', { call: 'loading the C library', reason: loaded.reason });
+}
+
+interface ApiParts {
+  readonly libc: Libc;
+  readonly scheduling: Scheduling;
+  readonly room: FunctionRoom;
+}
+
+async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
+  const { libc, scheduling, room } = parts;
+  const app = createServer({
+    functions: room.store,
+    launch: room.launch,
+    plane: scheduling.plane,
+    identify: (pid) => startTimeOf(libc, pid),
+    peerOf: (socket) => peerCredentials(libc, socket),
+    daemonUid: process.getuid?.() ?? 0,
+    stopping: () => scheduling.plane.stopping,
+    version: packageVersion(),
+    config,
+    logger: log,
+  });
+  const listening = await listen(app, config.socket);
+  releases.push('api', () => listening.close());
+}
+
+/** Why the daemon ends: a signal, or the loss of what it cannot do without. The first cause counts. */
+class Ending {
+  readonly ended: Promise<EndCause>;
+  #resolve: (cause: EndCause) => void = () => {};
+
+  constructor() {
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  end(cause: EndCause): void {
+    this.#resolve(cause);
+  }
+
+  listenToSignals(releases: Releases): void {
+    const signals = ['SIGTERM', 'SIGINT'] as const;
+    const handlers = signals.map((name) => ({ name, handler: () => this.end({ name, exitCode: 0 }) }));
+    for (const { name, handler } of handlers) process.on(name, handler);
+    releases.push('signals', async () => {
+      for (const { name, handler } of handlers) process.off(name, handler);
+    });
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The scheduling plane as one thing that starts and stops: the thread, its rings, and the control plane's end of them.
+ */
+import type { SfsdConfig } from '../contracts/config.js';
+import { type Clock, duration } from '../contracts/time.js';
+import { usableCpus } from '../linux/cpus.js';
+import type { Libc } from '../linux/libc.js';
+import type { CpuAccounts } from './cpu-accounts.js';
+import { sfsParameters, workerCount } from './parameters.js';
+import type { Permission } from './permission.js';
+import { PlaneState } from './plane-state.js';
+import { startSchedulingThread } from './scheduling-plane-thread.js';
+import { SharedSchedulingPlane } from './shared-scheduling-plane.js';
+
+/** Finished invocations that `sfsd why` can still tell of. */
+const finishedMax = 10_000;
+/** How often hotplug and changes of our cpuset are looked for. */
+const cpusIntervalMs = 1000;
+
+export interface SchedulingOptions {
+  readonly config: SfsdConfig;
+  readonly libc: Libc;
+  readonly clock: Clock;
+  readonly permission: Permission;
+  readonly accounts: CpuAccounts;
+  readonly kernelModule?: string;
+  readonly onLost: (error: Error) => void;
+}
+
+export interface Scheduling {
+  readonly plane: SharedSchedulingPlane;
+  /** Kernel thread id of the scheduling thread. */
+  readonly tid: number;
+  readonly workers: number;
+  /** Refuses new work, demotes everything, ends the thread; idempotent. */
+  stop(): Promise<void>;
+  /** Stops, and releases shared resources. */
+  close(): Promise<void>;
+}
+
+export async function startScheduling(options: SchedulingOptions): Promise<Scheduling> {
+  const { config, libc, clock, permission, accounts } = options;
+  const { scheduler, priorities } = config;
+  const workers = workerCount(scheduler, usableCpus(libc));
+  const realtime = permission.mode === 'fifo';
+  const policy = realtime ? scheduler.policy : 'cfs';
+  const thread = await startSchedulingThread({
+    libc,
+    policy,
+    parameters: sfsParameters(scheduler, workers),
+    priority: realtime ? priorities.scheduling : 0,
+    filterPriority: priorities.filter,
+    realtime,
+    pin: scheduler.pin,
+    ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
+    onLost: options.onLost,
+  });
+  const state = new PlaneState(thread.state);
+  const plane = new SharedSchedulingPlane({
+    clock,
+    rings: thread,
+    state: thread.state,
+    defaultPolicy: policy,
+    mode: permission.mode === 'fifo' ? { name: 'fifo' } : { name: 'off', reason: permission.reason },
+    liveMax: scheduler.liveMax,
+    finishedMax,
+    budgetShare: scheduler.budgetPercent / 100,
+    ring: thread.ring,
+    cpu: () => accounts.read(duration(state.get('polling') + state.get('scheduling'))),
+  });
+  const cpus = followCpus({ config, libc, plane, workers });
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= (async () => {
+      clearInterval(cpus);
+      plane.stop();
+      await thread.ended();
+    })();
+    return stopped;
+  };
+  return {
+    plane,
+    tid: thread.tid,
+    workers,
+    stop,
+    close: async () => {
+      await stop();
+      thread.close();
+    },
+  };
+}
+
+/** c follows the CPUs that FILTER may use. */
+function followCpus(context: {
+  readonly config: SfsdConfig;
+  readonly libc: Libc;
+  readonly plane: SharedSchedulingPlane;
+  readonly workers: number;
+}): NodeJS.Timeout {
+  let known = context.workers;
+  const timer = setInterval(() => {
+    const workers = workerCount(context.config.scheduler, usableCpus(context.libc));
+    if (workers === known) return;
+    known = workers;
+    context.plane.setWorkers(workers);
+  }, cpusIntervalMs);
+  return timer.unref();
+}
