@@ -1,0 +1,234 @@
+/**
+ * The steps an invocation can take, each with its kernel calls, its count and its record: lives.ts draws them. When a step is
+ * taken is decided in sfs.ts; that a step is whole is settled here. Invariants:
+ *
+ * - an invocation is in one place only: the queue, a worker, the blocked ring, or left to the fair scheduler;
+ * - what is promoted is held by a worker;
+ * - what is charged to a slice is CPU time used while promoted: both readings, after the promotion and after the demotion, are
+ *   taken when a change of policy has just brought the kernel's accounts up to date;
+ * - every attached group is released once, unless the kernel has rebound it to a later invocation.
+ */
+import type { EndReason } from '../contracts/invocation.js';
+import type { Kernel } from '../contracts/kernel.js';
+import {
+  type DecisionKind,
+  type DecisionLog,
+  endReasons,
+  type LifeState,
+  lifeStates,
+  type SfsParameters,
+} from '../contracts/scheduler.js';
+import {
+  after,
+  between,
+  type Clock,
+  type Duration,
+  difference,
+  duration,
+  type Instant,
+} from '../contracts/time.js';
+import { FilterBudget } from './filter-budget.js';
+import { FilterPool } from './filter-pool.js';
+import { sliceRest } from './limits.js';
+import { type Life, Lives, noWorker } from './lives.js';
+import { newCounters } from './sfs-view.js';
+import { SlotRing } from './slot-ring.js';
+
+export interface SfsPorts {
+  readonly clock: Clock;
+  readonly kernel: Kernel;
+  readonly log: DecisionLog;
+}
+
+export class Lifecycle {
+  readonly lives: Lives;
+  /** The global queue. */
+  readonly queue: SlotRing;
+  readonly blocked: SlotRing;
+  /** Busy periods that do not count as arrivals yet, oldest first. */
+  readonly uncounted: SlotRing;
+  readonly pool: FilterPool;
+  readonly budget: FilterBudget;
+  readonly counters = newCounters();
+  readonly #clock: Clock;
+  readonly #kernel: Kernel;
+  readonly #log: DecisionLog;
+  #promotedCount = 0;
+
+  constructor(ports: SfsPorts, parameters: SfsParameters) {
+    this.#clock = ports.clock;
+    this.#kernel = ports.kernel;
+    this.#log = ports.log;
+    this.lives = new Lives(parameters.liveMax);
+    this.queue = new SlotRing(parameters.liveMax);
+    this.blocked = new SlotRing(parameters.liveMax);
+    this.uncounted = new SlotRing(parameters.liveMax);
+    this.pool = new FilterPool(parameters.workers);
+    this.budget = new FilterBudget({ share: parameters.budgetShare, window: parameters.budgetWindow });
+  }
+
+  /** Reads the group's state, and its CPU time into the record. The answer is reused by the next call. */
+  observe(life: Life): ReturnType<Kernel['observe']> {
+    this.counters.observations += 1;
+    const seen = this.#kernel.observe(life.group);
+    if (seen.cpuTime > life.cpuUsed) life.cpuUsed = seen.cpuTime;
+    return seen;
+  }
+
+  /** CPU time of its slice that it has left by the last reading. */
+  left(life: Life): Duration {
+    if (!life.promoted) return life.sliceLeft;
+    return difference(life.sliceLeft, difference(life.cpuUsed, life.cpuAtPromotion));
+  }
+
+  /** More threads than cores cannot use CPU time faster than the cores give it. */
+  widthOf(runnableMax: number): number {
+    return Math.max(1, Math.min(runnableMax, this.pool.size));
+  }
+
+  /** Sets the timer of a held invocation to when `left` of CPU time may be used up. */
+  setSliceEnd(life: Life, now: Instant, left: Duration): void {
+    const wall = Math.max(Math.ceil(left / life.width), sliceRest);
+    this.pool.setSliceEnd(life.worker, after(now, duration(wall)));
+  }
+
+  /** A worker takes it. */
+  pickUp(life: Life, now: Instant, delay: Duration): void {
+    if (!this.promote(life, now)) return;
+    this.#move(life, 'filter');
+    this.counters.promotions += 1;
+    this.record('promoted', now, life, life.sliceLeft, delay);
+    this.setSliceEnd(life, now, life.sliceLeft);
+  }
+
+  /** Undone by `stepDown`. @returns whether it is promoted; when not, it has been dealt with. */
+  promote(life: Life, now: Instant): boolean {
+    const outcome = this.#kernel.promote(life.group);
+    if (outcome === 'gone') this.end(life, 'exited', now);
+    if (outcome === 'denied') this.deny(life, now);
+    if (outcome !== 'ok') return false;
+    life.promoted = true;
+    if (this.#promotedCount === 0) this.budget.start(now);
+    this.#promotedCount += 1;
+    const seen = this.observe(life);
+    life.cpuAtPromotion = life.cpuUsed;
+    life.width = this.widthOf(seen.runnableMax);
+    return true;
+  }
+
+  /** Demotes and charges what it has used; it keeps its worker. @returns false when it is gone. */
+  stepDown(life: Life): boolean {
+    const outcome = this.#kernel.demote(life.group);
+    const seen = this.observe(life);
+    life.sliceLeft = this.left(life);
+    this.#noLongerPromoted(life);
+    return outcome === 'ok' && seen.state !== 'gone';
+  }
+
+  demoteForGood(life: Life, now: Instant): void {
+    const worker = life.worker;
+    this.#move(life, 'fair');
+    this.counters.demotions += 1;
+    this.record('demoted', now, life, Math.max(0, -life.sliceLeft), life.sliceBound, worker);
+  }
+
+  /** It sleeps, so it runs nowhere and the reading that told us is exact. */
+  block(life: Life, now: Instant): void {
+    const worker = life.worker;
+    life.sliceLeft = this.left(life);
+    life.blockedAt = now;
+    if (life.promoted) {
+      this.#kernel.demote(life.group);
+      this.#noLongerPromoted(life);
+    }
+    this.#move(life, 'blocked');
+    this.counters.blocks += 1;
+    this.record('blocked', now, life, Math.max(0, life.sliceLeft), 0, worker);
+  }
+
+  wake(life: Life, now: Instant): void {
+    if (life.sliceLeft <= sliceRest) {
+      this.demoteForGood(life, now);
+      return;
+    }
+    this.#move(life, 'queued');
+    life.waitsSince = now;
+    this.counters.wakes += 1;
+    this.record('woken', now, life, life.sliceLeft, between(life.blockedAt, now));
+  }
+
+  /** Its worker goes away: back to the head of the queue, its delay counted from now. */
+  putBack(life: Life, now: Instant): void {
+    if (life.promoted && !this.stepDown(life)) this.end(life, 'exited', now);
+    else if (life.sliceLeft <= sliceRest) this.demoteForGood(life, now);
+    else {
+      this.pool.free(life);
+      life.worker = noWorker;
+      life.state = 'queued';
+      life.waitsSince = now;
+      this.queue.enqueueFirst(life.slot);
+    }
+  }
+
+  bypass(life: Life, now: Instant, delay: Duration, limit: number): void {
+    this.#move(life, 'fair');
+    this.counters.bypasses += 1;
+    this.record('bypassed', now, life, delay, Math.round(limit));
+  }
+
+  deny(life: Life, now: Instant): void {
+    this.#move(life, 'fair');
+    this.counters.denials += 1;
+    this.record('denied', now, life, 0, 0);
+  }
+
+  leaveFair(life: Life): void {
+    this.#move(life, 'fair');
+  }
+
+  /** @param attachment `keepAttached` when the kernel is about to rebind the group to a later invocation. */
+  end(life: Life, reason: EndReason, now: Instant, attachment?: 'keepAttached'): void {
+    const state = life.state;
+    if (life.attached) {
+      if (life.promoted && reason !== 'exited') this.#kernel.demote(life.group);
+      this.observe(life);
+      if (attachment === undefined) this.#kernel.release(life.group);
+    }
+    if (life.promoted) this.#noLongerPromoted(life);
+    if (reason !== 'cancelled') this.counters.completions += 1;
+    this.record('ended', now, life, endReasons.indexOf(reason), lifeStates.indexOf(state));
+    if (this.uncounted.has(life.slot)) this.uncounted.remove(life.slot);
+    this.#move(life, 'fair');
+    this.lives.close(life);
+  }
+
+  record(
+    kind: DecisionKind,
+    at: Instant,
+    life: Life,
+    value: number,
+    extra: number,
+    worker = life.worker,
+  ): void {
+    this.#log.record(kind, at, life.key, worker, life.cpuUsed, value, extra);
+  }
+
+  #noLongerPromoted(life: Life): void {
+    life.promoted = false;
+    this.#promotedCount -= 1;
+    // Read again: the budget must not believe that a demotion took effect before it did.
+    if (this.#promotedCount === 0) this.budget.stop(this.#clock.now());
+  }
+
+  /** Leaves the one place and enters the other. */
+  #move(life: Life, to: LifeState): void {
+    if (life.state === 'blocked') this.blocked.remove(life.slot);
+    if (life.state === 'filter') this.pool.free(life);
+    if (life.state === 'queued' && this.queue.has(life.slot)) this.queue.remove(life.slot);
+    life.state = to;
+    life.worker = noWorker;
+    if (to === 'queued') this.queue.enqueue(life.slot);
+    if (to === 'blocked') this.blocked.enqueue(life.slot);
+    if (to === 'filter') this.pool.take(life);
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * The policies by name: the seam through which another policy enters. A policy is a `Scheduler` that can be told how many CPUs
+ * it has, built from the same ports; daemon/ and the simulators know no more of it.
+ */
+import type { PolicyName } from '../contracts/invocation.js';
+import type { Scheduler, SfsParameters } from '../contracts/scheduler.js';
+import type { SfsPorts } from './lifecycle.js';
+import { SfsScheduler } from './sfs.js';
+
+export interface Policy extends Scheduler {
+  /** A hotplug or cpuset change: at least 1. `tick` soon afterwards. */
+  setWorkers(count: number): void;
+}
+
+type BuildPolicy = (ports: SfsPorts, parameters: SfsParameters) => Policy;
+
+/**
+ * Each invocation may name its own policy, so `cfs` is the same object with another default: invocations that name none are
+ * recorded and left to the fair scheduler, those that ask for `sfs` get it.
+ */
+const builders: Readonly<Record<PolicyName, BuildPolicy>> = {
+  sfs: (ports, parameters) => new SfsScheduler(ports, parameters, 'sfs'),
+  cfs: (ports, parameters) => new SfsScheduler(ports, parameters, 'cfs'),
+};
+
+export function createScheduler(name: PolicyName, ports: SfsPorts, parameters: SfsParameters): Policy {
+  return builders[name](ports, parameters);
+}

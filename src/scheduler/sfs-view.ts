@@ -1,0 +1,73 @@
+/**
+ * What the policy shows of itself. Every property is read where it lives, so that keeping the view up to date costs the
+ * scheduling loop nothing.
+ */
+import type { SchedulerCounters, SchedulerView } from '../contracts/scheduler.js';
+import type { Clock, Duration } from '../contracts/time.js';
+import type { Lifecycle } from './lifecycle.js';
+import type { SliceEstimator } from './slice-estimator.js';
+
+export interface SfsParts {
+  readonly clock: Clock;
+  readonly lifecycle: Lifecycle;
+  readonly estimator: SliceEstimator;
+  readonly pauses: { readonly paused: boolean };
+  readonly budgetWindow: Duration;
+}
+
+export class SfsView implements SchedulerView {
+  readonly #parts: SfsParts;
+
+  constructor(parts: SfsParts) {
+    this.#parts = parts;
+  }
+
+  get slice(): Duration {
+    return this.#parts.estimator.slice;
+  }
+
+  get queueLength(): number {
+    return this.#parts.lifecycle.queue.length;
+  }
+
+  get live(): number {
+    return this.#parts.lifecycle.lives.count;
+  }
+
+  get blocked(): number {
+    return this.#parts.lifecycle.blocked.length;
+  }
+
+  get workers(): ArrayLike<number> {
+    return this.#parts.lifecycle.pool.keys;
+  }
+
+  get paused(): boolean {
+    return this.#parts.pauses.paused;
+  }
+
+  get budgetUsed(): number {
+    return this.#parts.lifecycle.budget.used(this.#parts.clock.now()) / this.#parts.budgetWindow;
+  }
+
+  get counters(): Readonly<SchedulerCounters> {
+    return this.#parts.lifecycle.counters;
+  }
+}
+
+export function newCounters(): SchedulerCounters {
+  return {
+    arrivals: 0,
+    promotions: 0,
+    demotions: 0,
+    blocks: 0,
+    wakes: 0,
+    bypasses: 0,
+    completions: 0,
+    denials: 0,
+    budgetPauses: 0,
+    sliceUpdates: 0,
+    polls: 0,
+    observations: 0,
+  };
+}

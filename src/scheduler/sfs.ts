@@ -1,0 +1,345 @@
+/**
+ * SFS (paper, section V): short functions run to completion under SCHED_FIFO, long ones go to the fair scheduler.
+ *
+ * 1. `submit` takes hold of the tasks, counts an arrival for the slice S and puts the invocation into the global queue. It
+ *    runs under the fair scheduler meanwhile: queued is not stopped.
+ * 2. `tick` gives each idle FILTER worker the head of the queue (V-B). Waited O x S or longer: bypassed, left to the fair
+ *    scheduler for good (V-E); each pick-up is judged alone, so bypassing goes on until a delay is below O x S. Asleep:
+ *    blocked. Else it is promoted and owns up to S of CPU time, the S of its first pick-up.
+ * 3. Its slice may be used up at `promoted + left / width`. What the kernel then says of its CPU time may lag by a scheduler
+ *    tick for each running task: if with all lag added more than sliceRest is left, look again when that could be used up;
+ *    else demote, which makes the reading exact, and promote again if more than sliceRest is left after all. So neither
+ *    starving nor being preempted costs an invocation its slice.
+ * 4. Every pollInterval each held invocation is looked at: all tasks asleep, it gives up its worker and keeps the unused
+ *    slice (V-D); blocked ones that are runnable again go back into the queue. A wake is no arrival.
+ * 5. At the FILTER budget's limit all promoted invocations step down for one gap and keep their workers. CPU time that the
+ *    fair scheduler gives them meanwhile is not charged to their slices.
+ *
+ * Considered and rejected: charging slices by wall time or polls (a starved function loses its slice); one demotion at the
+ * timer without looking again (the same); reading CPU time before the promotion (it lags then, and the slice would shrink by
+ * up to a tick); a separate overload mode (it decides exactly what judging each pick-up does).
+ *
+ * Pure: no I/O, no timers. Time is read once for each call, and again only where FILTER becomes idle. `tick` and `end`
+ * allocate nothing.
+ */
+import { assert } from '../contracts/errors.js';
+import type { EndReason, InvocationKey, PolicyName, Submission } from '../contracts/invocation.js';
+import { invocationKey } from '../contracts/invocation.js';
+import type { Kernel } from '../contracts/kernel.js';
+import type { DecisionLog, Scheduler, SchedulerView, SfsParameters } from '../contracts/scheduler.js';
+import { after, between, type Clock, duration, type Instant, instant, noTime } from '../contracts/time.js';
+import { Lifecycle, type SfsPorts } from './lifecycle.js';
+import { never, sliceRest } from './limits.js';
+import { identityOf, type Life, noWorker } from './lives.js';
+import type { Policy } from './policies.js';
+import { SfsView } from './sfs-view.js';
+import { SliceEstimator } from './slice-estimator.js';
+
+/** The key of decisions about the whole pool. */
+const noKey = invocationKey(0);
+
+type Admission = ReturnType<Scheduler['submit']>;
+
+export class SfsScheduler implements Policy {
+  readonly view: SchedulerView;
+  readonly #clock: Clock;
+  readonly #kernel: Kernel;
+  readonly #log: DecisionLog;
+  readonly #parameters: SfsParameters;
+  readonly #policyDefault: PolicyName;
+  readonly #lifecycle: Lifecycle;
+  readonly #estimator: SliceEstimator;
+  readonly #pauses = { paused: false, since: instant(0), until: never };
+  #pollAt: Instant = never;
+  #drained = false;
+
+  /** @param policyDefault of invocations that name none: `cfs` leaves them to the fair scheduler. */
+  constructor(ports: SfsPorts, parameters: SfsParameters, policyDefault: PolicyName = 'sfs') {
+    assert(parameters.workers >= 1 && parameters.window >= 1, 'there is a worker and a window');
+    assert(parameters.budgetShare > 0 && parameters.budgetShare <= 1, 'the budget is a share');
+    assert(parameters.pollInterval > 0 && parameters.liveMax >= 1, 'polls and live invocations are bounded');
+    this.#clock = ports.clock;
+    this.#kernel = ports.kernel;
+    this.#log = ports.log;
+    this.#parameters = parameters;
+    this.#policyDefault = policyDefault;
+    this.#lifecycle = new Lifecycle(ports, parameters);
+    this.#estimator = new SliceEstimator(parameters);
+    this.view = new SfsView({
+      clock: this.#clock,
+      lifecycle: this.#lifecycle,
+      estimator: this.#estimator,
+      pauses: this.#pauses,
+      budgetWindow: parameters.budgetWindow,
+    });
+  }
+
+  submit(submission: Submission): Admission {
+    return this.#admit(submission, 'arrival');
+  }
+
+  begin(submission: Submission): Admission {
+    return this.#admit(submission, 'busyPeriod');
+  }
+
+  end(key: InvocationKey, reason: EndReason): void {
+    const life = this.#lifecycle.lives.find(key);
+    if (life === undefined) return;
+    const now = this.#clock.now();
+    this.#countDue(now);
+    this.#lifecycle.end(life, reason, now);
+  }
+
+  tick(): Instant | undefined {
+    const now = this.#clock.now();
+    this.#countDue(now);
+    if (now >= this.#pauses.until) this.#resume(now);
+    if (!this.#pauses.paused) this.#endSlices(now);
+    if (now >= this.#pollAt) this.#poll(now);
+    if (now >= this.#lifecycle.budget.pauseAt) this.#pause(now);
+    this.#fill(now);
+    return this.#nextDue(now);
+  }
+
+  /**
+   * The CPUs that FILTER may use have changed. Invocations of workers that go away return to the head of the queue with what
+   * is left of their slices; the next `tick` makes use of the change.
+   */
+  setWorkers(count: number): void {
+    assert(count >= 1, 'there is a worker');
+    const now = this.#clock.now();
+    const { pool } = this.#lifecycle;
+    for (let worker = pool.size - 1; worker >= count; worker -= 1) {
+      const life = pool.held(worker);
+      if (life !== undefined) this.#lifecycle.putBack(life, now);
+    }
+    pool.resize(count);
+    if (this.#estimator.setWorkers(count)) this.#noteSlice(now);
+  }
+
+  drain(): void {
+    const now = this.#clock.now();
+    const { pool, lives } = this.#lifecycle;
+    this.#drained = true;
+    // All demotions first: they are what the host waits for.
+    for (let worker = 0; worker < pool.size; worker += 1) {
+      const life = pool.held(worker);
+      if (life?.promoted) this.#lifecycle.stepDown(life);
+    }
+    for (const life of lives.all()) this.#lifecycle.end(life, 'cancelled', now);
+    this.#pauses.paused = false;
+    this.#pauses.until = never;
+    this.#pollAt = never;
+  }
+
+  // Arrivals
+
+  #admit(submission: Submission, kind: 'arrival' | 'busyPeriod'): Admission {
+    const { lives, queue, counters } = this.#lifecycle;
+    if (lives.find(submission.key) !== undefined) return 'duplicate';
+    if (this.#drained || lives.full) return 'full';
+    const now = this.#clock.now();
+    this.#countDue(now);
+    const identity = identityOf(submission.group);
+    const attached = this.#attach(submission, identity, kind, now);
+    if (attached === 'gone') return 'gone';
+
+    const arrivedAt = instant(Math.min(submission.arrivedAt, now));
+    const life = lives.open(submission, identity, arrivedAt);
+    life.attached = attached === 'ok';
+    this.#lifecycle.record('arrived', now, life, this.#estimator.slice, queue.length);
+    if ((submission.policy ?? this.#policyDefault) === 'cfs') {
+      counters.arrivals += 1;
+      this.#lifecycle.leaveFair(life);
+      return 'ok';
+    }
+    if (kind === 'busyPeriod') this.#countLater(life, now);
+    else this.#countArrival(arrivedAt, now);
+    if (life.attached) queue.enqueue(life.slot);
+    else this.#lifecycle.deny(life, now);
+    return 'ok';
+  }
+
+  /** A group that another live invocation names is rebound: that one ends here, and its attachment goes over. */
+  #attach(
+    submission: Submission,
+    identity: string,
+    kind: 'arrival' | 'busyPeriod',
+    now: Instant,
+  ): ReturnType<Kernel['attach']> {
+    const former = this.#lifecycle.lives.ownerOf(identity);
+    const rebound = former?.attached === true;
+    const reason = kind === 'busyPeriod' ? 'completed' : 'cancelled';
+    if (former !== undefined) this.#lifecycle.end(former, reason, now, 'keepAttached');
+    const attached = this.#kernel.attach(submission.group, submission.key);
+    if (attached !== 'ok' && rebound) this.#kernel.release(submission.group);
+    return attached;
+  }
+
+  #countLater(life: Life, now: Instant): void {
+    life.countsAt = after(now, this.#parameters.arrivalAfter);
+    this.#lifecycle.uncounted.enqueue(life.slot);
+  }
+
+  /** Counts the busy periods that have run for arrivalAfter by now, at the time when each had. */
+  #countDue(now: Instant): void {
+    const { uncounted, lives } = this.#lifecycle;
+    while (uncounted.length > 0) {
+      const life = lives.at(uncounted.first);
+      if (life.countsAt > now) return;
+      uncounted.remove(life.slot);
+      this.#countArrival(life.countsAt, now);
+    }
+  }
+
+  #countArrival(at: Instant, now: Instant): void {
+    this.#lifecycle.counters.arrivals += 1;
+    if (this.#estimator.arrive(at)) this.#noteSlice(now);
+  }
+
+  #noteSlice(now: Instant): void {
+    this.#lifecycle.counters.sliceUpdates += 1;
+    const { slice, meanGap } = this.#estimator;
+    this.#log.record('sliced', now, noKey, noWorker, noTime, slice, meanGap);
+  }
+
+  // Pick-ups
+
+  #fill(now: Instant): void {
+    const { pool, queue, budget, lives } = this.#lifecycle;
+    while (!this.#pauses.paused && pool.hasIdle && queue.length > 0) {
+      if (budget.exhausted(now)) this.#pause(now);
+      else this.#pickUp(lives.at(queue.first), now);
+    }
+  }
+
+  #pickUp(life: Life, now: Instant): void {
+    const slice = this.#estimator.slice;
+    const delay = between(life.waitsSince, now);
+    const limit = this.#parameters.overloadFactor * slice;
+    if (delay >= limit) {
+      this.#lifecycle.bypass(life, now, delay, limit);
+      return;
+    }
+    if (life.sliceBound === noTime) {
+      life.sliceBound = slice;
+      life.sliceLeft = slice;
+    }
+    const { state } = this.#lifecycle.observe(life);
+    if (state === 'gone') this.#lifecycle.end(life, 'exited', now);
+    else if (state === 'blocked' && this.#parameters.ioAware) this.#lifecycle.block(life, now);
+    else this.#lifecycle.pickUp(life, now, delay);
+  }
+
+  // Slice ends
+
+  #endSlices(now: Instant): void {
+    const { pool } = this.#lifecycle;
+    if (pool.nextSliceEnd() > now) return;
+    for (let worker = 0; worker < pool.size; worker += 1) {
+      const life = pool.held(worker);
+      if (life !== undefined && pool.sliceEnd(worker) <= now) this.#endSlice(life, now);
+    }
+  }
+
+  /** Step 3 of the protocol. */
+  #endSlice(life: Life, now: Instant): void {
+    const lifecycle = this.#lifecycle;
+    const { state, runnableMax } = lifecycle.observe(life);
+    if (state === 'gone') lifecycle.end(life, 'exited', now);
+    else if (state === 'blocked' && this.#parameters.ioAware) lifecycle.block(life, now);
+    else {
+      life.width = lifecycle.widthOf(runnableMax);
+      const leftAtLeast = lifecycle.left(life) - this.#kernel.observationLagMax * life.width;
+      if (leftAtLeast > sliceRest) lifecycle.setSliceEnd(life, now, duration(leftAtLeast));
+      else if (!lifecycle.stepDown(life)) lifecycle.end(life, 'exited', now);
+      else this.#goOn(life, now);
+    }
+  }
+
+  /** After a `stepDown`: again in FILTER with what is left of its slice, or out of it for good. */
+  #goOn(life: Life, now: Instant): void {
+    if (life.sliceLeft <= sliceRest) this.#lifecycle.demoteForGood(life, now);
+    else if (this.#lifecycle.promote(life, now)) this.#lifecycle.setSliceEnd(life, now, life.sliceLeft);
+  }
+
+  // Polls
+
+  #poll(now: Instant): void {
+    const { pool, blocked, lives, counters } = this.#lifecycle;
+    counters.polls += 1;
+    const next = after(this.#pollAt, this.#parameters.pollInterval);
+    this.#pollAt = next > now ? next : after(now, this.#parameters.pollInterval);
+    const turns = Math.min(blocked.length, this.#parameters.blockedPerPollMax);
+    for (let worker = 0; worker < pool.size; worker += 1) {
+      const life = pool.held(worker);
+      if (life !== undefined) this.#pollHeld(life, now);
+    }
+    for (let turn = 0; turn < turns; turn += 1) this.#pollBlocked(lives.at(blocked.first), now);
+  }
+
+  #pollHeld(life: Life, now: Instant): void {
+    const lifecycle = this.#lifecycle;
+    const { state, runnableMax } = lifecycle.observe(life);
+    if (state === 'gone') lifecycle.end(life, 'exited', now);
+    else if (state === 'blocked') {
+      if (this.#parameters.ioAware) lifecycle.block(life, now);
+    } else if (life.promoted) {
+      // More tasks than the timer knew of may have used it up already.
+      if (lifecycle.left(life) <= 0) this.#endSlice(life, now);
+      else this.#followWidth(life, lifecycle.widthOf(runnableMax), now);
+    }
+  }
+
+  #followWidth(life: Life, width: number, now: Instant): void {
+    if (width === life.width) return;
+    const left = between(now, this.#lifecycle.pool.sliceEnd(life.worker)) * life.width;
+    life.width = width;
+    this.#lifecycle.setSliceEnd(life, now, duration(left));
+  }
+
+  #pollBlocked(life: Life, now: Instant): void {
+    const { blocked } = this.#lifecycle;
+    const { state } = this.#lifecycle.observe(life);
+    if (state === 'gone') this.#lifecycle.end(life, 'exited', now);
+    else if (state === 'runnable') this.#lifecycle.wake(life, now);
+    else blocked.enqueue(blocked.dequeue());
+  }
+
+  // The budget
+
+  #pause(now: Instant): void {
+    const { pool, budget, counters } = this.#lifecycle;
+    const used = budget.used(now);
+    for (let worker = 0; worker < pool.size; worker += 1) {
+      const life = pool.held(worker);
+      if (life?.promoted) this.#lifecycle.stepDown(life);
+      pool.setSliceEnd(worker, never);
+    }
+    this.#pauses.paused = true;
+    this.#pauses.since = this.#clock.now();
+    this.#pauses.until = after(this.#pauses.since, budget.gap);
+    counters.budgetPauses += 1;
+    this.#log.record('paused', now, noKey, noWorker, noTime, used, 0);
+  }
+
+  #resume(now: Instant): void {
+    const { pool } = this.#lifecycle;
+    const length = between(this.#pauses.since, now);
+    this.#pauses.paused = false;
+    this.#pauses.until = never;
+    this.#log.record('resumed', now, noKey, noWorker, noTime, length, 0);
+    for (let worker = 0; worker < pool.size; worker += 1) {
+      const life = pool.held(worker);
+      if (life !== undefined) this.#goOn(life, now);
+    }
+  }
+
+  #nextDue(now: Instant): Instant | undefined {
+    const { pool, blocked, budget } = this.#lifecycle;
+    if (pool.heldCount === 0 && blocked.length === 0) this.#pollAt = never;
+    else if (this.#pollAt === never) this.#pollAt = after(now, this.#parameters.pollInterval);
+    const due = Math.min(pool.nextSliceEnd(), this.#pollAt, budget.pauseAt, this.#pauses.until);
+    return due === never ? undefined : instant(due);
+  }
+}
