@@ -27,12 +27,21 @@ export class ClockReader {
     this.#libc = libc;
   }
 
-  /** Whole microseconds, or the negative errno: -22 (EINVAL) or -3 (ESRCH) for a process that is gone. */
+  /** Nanoseconds (exact for 104 days), or the negative errno: -22 (EINVAL) or -3 (ESRCH) for a process that is gone. */
+  nanoseconds(clock: number): number {
+    const result = this.#libc.clockGettime(clock, this.#words);
+    if (result < 0) return result;
+    return this.#seconds() * 1e9 + (this.#halves[2] ?? 0);
+  }
+
+  /** Whole microseconds, or the negative errno. */
   microseconds(clock: number): number {
     const result = this.#libc.clockGettime(clock, this.#words);
     if (result < 0) return result;
-    const halves = this.#halves;
-    const seconds = (halves[0] ?? 0) + (halves[1] ?? 0) * 2 ** 32;
-    return seconds * 1_000_000 + Math.floor((halves[2] ?? 0) / 1000);
+    return this.#seconds() * 1_000_000 + Math.floor((this.#halves[2] ?? 0) / 1000);
+  }
+
+  #seconds(): number {
+    return (this.#halves[0] ?? 0) + (this.#halves[1] ?? 0) * 2 ** 32;
   }
 }
