@@ -22,6 +22,7 @@ export interface Libc {
   /** `mask`: CPU bits, least significant byte first. Both return 0 or the negative errno. */
   schedSetaffinity(tid: number, mask: Uint8Array): number;
   schedGetaffinity(tid: number, mask: Uint8Array): number;
+  /** As the system call, not as the C library: 20 minus the nice value, so 1 to 40, and an error stays tellable. */
   getpriority(tid: number): number;
   setpriority(tid: number, nice: number): number;
 

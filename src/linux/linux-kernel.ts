@@ -1,0 +1,264 @@
+/**
+ * The Kernel port on the real machine.
+ *
+ *   attach    hold the process by pidfd and start time; its end is reported under the invocation's key through the Poller
+ *   promote   SCHED_FIFO (SCHED_RR if there are several tasks), reset on fork, for every task found
+ *   observe   CPU clock first, states only when it stands still (process-set.ts)
+ *   demote    each task becomes what it was
+ *   release   demote, and close all that is kept
+ *
+ * A `process` group ends with its own process; children that it leaves behind are demoted at release, and not ended. A `threads` group
+ * ends with its process, or is observed 'gone' once all its threads are. A `cgroup` group has no one process: its end is observed.
+ *
+ * A process attached on its own is never part of another group, though a parent or a cgroup of its be attached as well.
+ */
+
+import type { InvocationKey } from '../contracts/invocation.js';
+import type { Kernel, Observation } from '../contracts/kernel.js';
+import type { TaskGroup } from '../contracts/task-group.js';
+import { type Duration, noTime } from '../contracts/time.js';
+import { CgroupLayout } from './cgroup-layout.js';
+import { ClockReader } from './clock-reader.js';
+import { openIdentity, procIsOurs } from './identity.js';
+import type { Libc } from './libc.js';
+import { MemberProcess } from './member-process.js';
+import { CgroupProcesses, childrenBuffer, Descendants } from './memberships.js';
+import type { Poller } from './poller.js';
+import { ProcStat } from './proc-stat.js';
+import { ProcessSet } from './process-set.js';
+import { RtGroup } from './rt-group.js';
+import { TaskPromoter } from './task-promoter.js';
+import { ThreadSet } from './thread-set.js';
+import { tickLength } from './tick-length.js';
+import type { TrackedTasks, TrackingTools } from './tracked-tasks.js';
+
+/** Tokens from here on, up to 2^32, are this kernel's; the rest of the thread's Poller is free to use those below. */
+export const exitTokenBase = 0x8000_0000;
+
+/** A token is the base, 11 bits of generation, and 20 bits of slot: an event of a slot's former holder is told apart. */
+const slotBits = 20;
+export const attachedMax = 2 ** slotBits;
+const generations = 2 ** 11;
+
+interface Attached {
+  group: TaskGroup;
+  readonly name: string;
+  key: InvocationKey;
+  readonly tasks: TrackedTasks;
+  readonly pid: number;
+  /** Below 0: none, or not in the Poller any more. */
+  pidfd: number;
+  readonly slot: number;
+}
+
+export interface LinuxKernelOptions {
+  readonly libc: Libc;
+  readonly poller: Poller;
+  readonly layout?: CgroupLayout;
+  /** Real-time priority of promoted tasks. */
+  readonly priority?: number;
+  /** off: every promotion is denied, and everything stays under the fair scheduler. */
+  readonly mode?: 'fifo' | 'off';
+  readonly rtGroupName?: string;
+}
+
+export class LinuxKernel implements Kernel {
+  readonly observationLagMax: Duration;
+  readonly #libc: Libc;
+  readonly #poller: Poller;
+  readonly #layout: CgroupLayout;
+  readonly #mode: 'fifo' | 'off';
+  readonly #rtGroup: RtGroup;
+  readonly #tools: TrackingTools;
+  readonly #children = childrenBuffer();
+  readonly #procIsOurs = procIsOurs();
+  /** The caller's own group objects, so that a poll looks up without building a name. */
+  readonly #byObject = new Map<TaskGroup, Attached>();
+  readonly #byName = new Map<string, Attached>();
+  readonly #processPids = new Map<number, Attached>();
+  readonly #slots: (Attached | undefined)[] = [];
+  readonly #slotGenerations: number[] = [];
+  readonly #freeSlots: number[] = [];
+  readonly #observation: Observation = { state: 'gone', cpuTime: noTime, runnableMax: 0 };
+
+  constructor(options: LinuxKernelOptions) {
+    this.#libc = options.libc;
+    this.#poller = options.poller;
+    this.#layout = options.layout ?? CgroupLayout.detect();
+    this.#mode = options.mode ?? 'fifo';
+    this.#rtGroup = new RtGroup(this.#layout, options.rtGroupName);
+    this.observationLagMax = tickLength();
+    const stat = new ProcStat();
+    this.#tools = {
+      libc: options.libc,
+      reader: new ClockReader(options.libc),
+      stat,
+      promoter: new TaskPromoter({
+        libc: options.libc,
+        stat,
+        rtGroup: this.#rtGroup,
+        priority: options.priority ?? 5,
+      }),
+      isAttached: (pid) => this.#processPids.has(pid),
+      owners: new Map(),
+    };
+  }
+
+  attach(group: TaskGroup, key: InvocationKey): 'ok' | 'gone' | 'denied' {
+    const name = nameOf(group);
+    const known = this.#byName.get(name);
+    if (known !== undefined) return this.#rebind(known, group, key);
+    if (!this.#procIsOurs) return 'denied';
+    if (this.#freeSlots.length === 0 && this.#slots.length >= attachedMax) return 'denied';
+    return group.kind === 'cgroup'
+      ? this.#attachCgroup(group, name, key)
+      : this.#attachProcess(group, name, key);
+  }
+
+  promote(group: TaskGroup): 'ok' | 'gone' | 'denied' {
+    const attached = this.#find(group);
+    if (attached === undefined) return 'gone';
+    return this.#mode === 'off' ? 'denied' : attached.tasks.promote();
+  }
+
+  demote(group: TaskGroup): 'ok' | 'gone' {
+    return this.#find(group)?.tasks.demote() ?? 'gone';
+  }
+
+  observe(group: TaskGroup): Readonly<Observation> {
+    const attached = this.#find(group);
+    const observation = this.#observation;
+    if (attached !== undefined) attached.tasks.observe(observation);
+    else {
+      observation.state = 'gone';
+      observation.cpuTime = noTime;
+      observation.runnableMax = 0;
+    }
+    return observation;
+  }
+
+  release(group: TaskGroup): void {
+    const attached = this.#find(group);
+    if (attached === undefined) return;
+    attached.tasks.close();
+    this.#stopWatching(attached);
+    this.#byObject.delete(attached.group);
+    this.#byName.delete(attached.name);
+    if (this.#processPids.get(attached.pid) === attached) this.#processPids.delete(attached.pid);
+    this.#slots[attached.slot] = undefined;
+    this.#slotGenerations[attached.slot] = ((this.#slotGenerations[attached.slot] ?? 0) + 1) % generations;
+    this.#freeSlots.push(attached.slot);
+  }
+
+  /**
+   * For a token of the Poller: the invocation whose process has ended, once. Undefined: not ours, or of a group released meanwhile.
+   */
+  takeExit(token: number): InvocationKey | undefined {
+    if (token < exitTokenBase) return undefined;
+    const slot = (token - exitTokenBase) % attachedMax;
+    const attached = this.#slots[slot];
+    if (attached === undefined || this.#token(slot) !== token || attached.pidfd < 0) return undefined;
+    this.#stopWatching(attached);
+    attached.tasks.markEnded();
+    return attached.key;
+  }
+
+  /** Releases every group, and gives back what was made on the host. */
+  close(): void {
+    for (const attached of [...this.#byName.values()]) this.release(attached.group);
+    this.#rtGroup.close();
+  }
+
+  #attachProcess(
+    group: Exclude<TaskGroup, { kind: 'cgroup' }>,
+    name: string,
+    key: InvocationKey,
+  ): 'ok' | 'gone' | 'denied' {
+    const { pid } = group;
+    const identity = openIdentity(this.#libc, pid, group.startTime);
+    if (typeof identity === 'string') return identity;
+    this.#libc.close(identity.statFd);
+    if (group.kind === 'process') this.#tools.owners.get(pid)?.evict(pid);
+    const tasks = group.kind === 'process' ? this.#openTree(pid) : this.#openThreads(pid, group.tids);
+    if (tasks === 'gone') {
+      this.#libc.close(identity.pidfd);
+      return 'gone';
+    }
+    const attached = this.#register({ group, name, key, tasks, pid, pidfd: identity.pidfd });
+    if (group.kind === 'process') this.#processPids.set(pid, attached);
+    this.#poller.add(identity.pidfd, this.#token(attached.slot));
+    return 'ok';
+  }
+
+  #attachCgroup(
+    group: Extract<TaskGroup, { kind: 'cgroup' }>,
+    name: string,
+    key: InvocationKey,
+  ): 'ok' | 'gone' | 'denied' {
+    const membership = CgroupProcesses.open(this.#tools, this.#layout, group.path);
+    if (typeof membership === 'string') return membership;
+    const tasks = new ProcessSet(this.#tools, membership, undefined);
+    if (tasks.isEmpty) {
+      tasks.close();
+      return 'gone';
+    }
+    this.#register({ group, name, key, tasks, pid: 0, pidfd: -1 });
+    return 'ok';
+  }
+
+  #openTree(pid: number): ProcessSet | 'gone' {
+    const leader = MemberProcess.open(this.#tools, pid, 0);
+    if (leader === undefined) return 'gone';
+    return new ProcessSet(this.#tools, new Descendants(this.#tools, this.#children), leader);
+  }
+
+  #openThreads(pid: number, tids: readonly number[]): ThreadSet | 'gone' {
+    return ThreadSet.open(this.#tools, pid, tids);
+  }
+
+  #rebind(known: Attached, group: TaskGroup, key: InvocationKey): 'ok' | 'gone' {
+    known.tasks.observe(this.#observation);
+    if (this.#observation.state === 'gone') return 'gone';
+    this.#byObject.delete(known.group);
+    this.#byObject.set(group, known);
+    known.group = group;
+    known.key = key;
+    known.tasks.restartClock();
+    return 'ok';
+  }
+
+  #register(parts: Omit<Attached, 'slot'>): Attached {
+    const slot = this.#freeSlots.pop() ?? this.#slots.length;
+    const attached: Attached = { ...parts, slot };
+    this.#slots[slot] = attached;
+    this.#byObject.set(parts.group, attached);
+    this.#byName.set(parts.name, attached);
+    return attached;
+  }
+
+  #token(slot: number): number {
+    return exitTokenBase + (this.#slotGenerations[slot] ?? 0) * attachedMax + slot;
+  }
+
+  #stopWatching(attached: Attached): void {
+    if (attached.pidfd < 0) return;
+    this.#poller.remove(attached.pidfd);
+    this.#libc.close(attached.pidfd);
+    attached.pidfd = -1;
+  }
+
+  #find(group: TaskGroup): Attached | undefined {
+    return this.#byObject.get(group) ?? this.#byName.get(nameOf(group));
+  }
+}
+
+function nameOf(group: TaskGroup): string {
+  switch (group.kind) {
+    case 'process':
+      return `p ${group.pid} ${group.startTime}`;
+    case 'threads':
+      return `t ${group.pid} ${group.startTime} ${group.tids.join()}`;
+    case 'cgroup':
+      return `c ${group.path}`;
+  }
+}

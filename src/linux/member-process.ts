@@ -1,0 +1,165 @@
+/**
+ * One process of a group: its CPU clock, and its threads as they come and go.
+ *
+ * Whether it has new threads is seen in the hard-link count of its kept /proc/PID/task directory (2 + threads): one call instead of
+ * a walk. The count of 2 says that the process is gone, also when its number has been reused meanwhile, which the clock cannot say.
+ */
+import { readdirSync } from 'node:fs';
+import { processClock } from './clock-reader.js';
+import { TaskHandle } from './task-handle.js';
+import type { TrackingTools } from './tracked-tasks.js';
+
+/** Threads tracked of one process; further ones stay under the fair scheduler. */
+const threadsMax = 4096;
+/** Walks of /proc/PID/task until two agree. */
+const walksMax = 6;
+/** A thread that ends while another is born leaves the link count as it was: every so often the walk is made regardless. */
+const unchangedWalksMax = 16;
+
+const openDirectoryPath = 0o10000000 | 0o200000;
+const linksOfEmpty = 2;
+
+export class MemberProcess {
+  readonly pid: number;
+  /** Living threads, the leader first while it lives. */
+  tasks: TaskHandle[] = [];
+  /** CPU time as last seen. */
+  cpuNs = 0;
+  /** The walk over the group in which it was last found. */
+  seenInWalk = 0;
+  readonly #tools: TrackingTools;
+  readonly #directoryFd: number;
+  #links = -1;
+  #unchanged = 0;
+  /** Where the last runnable thread stood: it is asked first. */
+  #hint = 0;
+
+  private constructor(tools: TrackingTools, pid: number, directoryFd: number) {
+    this.#tools = tools;
+    this.pid = pid;
+    this.#directoryFd = directoryFd;
+  }
+
+  /** undefined: it has ended. `parent` above 0: it must still be that process's child. */
+  static open(tools: TrackingTools, pid: number, parent: number): MemberProcess | undefined {
+    const { libc, stat } = tools;
+    const leader = TaskHandle.open(libc, pid, pid);
+    if (leader === undefined) return undefined;
+    const directoryFd = libc.open(`/proc/${pid}/task`, openDirectoryPath);
+    const there = directoryFd >= 0 && stat.read(libc, leader.statFd) === 'ok' && !stat.ended;
+    if (!there || (parent > 0 && stat.parent !== parent)) {
+      leader.close(libc);
+      if (directoryFd >= 0) libc.close(directoryFd);
+      return undefined;
+    }
+    const member = new MemberProcess(tools, pid, directoryFd);
+    member.tasks.push(leader);
+    return member;
+  }
+
+  /** gone: reaped. Advances `cpuNs`. */
+  readClock(): 'advanced' | 'still' | 'gone' {
+    const ns = this.#tools.reader.nanoseconds(processClock(this.pid));
+    if (ns < 0) return 'gone';
+    if (ns === this.cpuNs) return 'still';
+    // A clock that went back is another process's.
+    if (ns < this.cpuNs) return 'gone';
+    this.cpuNs = ns;
+    return 'advanced';
+  }
+
+  /** Follows births and ends of threads. changed: there are tasks that were not there before. */
+  refreshTasks(): 'changed' | 'same' | 'gone' {
+    const links = this.#tools.libc.linkCount(this.#directoryFd);
+    if (links <= linksOfEmpty) return 'gone';
+    const single = links === linksOfEmpty + 1 && this.tasks.length === 1;
+    if (links === this.#links && (single || this.#unchanged < unchangedWalksMax)) {
+      this.#unchanged++;
+      return 'same';
+    }
+    this.#links = links;
+    this.#unchanged = 0;
+    if (single) return 'same';
+    const tids = walkTasks(this.pid);
+    // The directory is read by name: only while the kept one lives do the two speak of the same process.
+    if (this.#tools.libc.linkCount(this.#directoryFd) <= linksOfEmpty) return 'gone';
+    return this.#adopt(tids) ? 'changed' : 'same';
+  }
+
+  /** No thread of it lives: it is a zombie, or reaped. */
+  hasEnded(): boolean {
+    const { libc, stat } = this.#tools;
+    const leader = this.tasks[0];
+    if (leader !== undefined && stat.read(libc, leader.statFd) === 'ok') return stat.ended;
+    return libc.linkCount(this.#directoryFd) <= linksOfEmpty;
+  }
+
+  /** Whether any thread is on a CPU or waits for one. gone: the process has ended. */
+  scan(): 'runnable' | 'blocked' | 'gone' {
+    const { libc, stat } = this.#tools;
+    const count = this.tasks.length;
+    let living = 0;
+    for (let step = 0; step < count; step++) {
+      const index = (this.#hint + step) % count;
+      const task = this.tasks[index];
+      if (task === undefined || stat.read(libc, task.statFd) === 'gone') continue;
+      if (stat.isRunnable) {
+        this.#hint = index;
+        return 'runnable';
+      }
+      if (!stat.hasEnded) living++;
+    }
+    // Threads unknown to us may live on behind an ended leader.
+    return living > 0 || this.#tools.libc.linkCount(this.#directoryFd) > linksOfEmpty + 1
+      ? 'blocked'
+      : 'gone';
+  }
+
+  close(): void {
+    for (const task of this.tasks) task.close(this.#tools.libc);
+    this.tasks = [];
+    this.#tools.libc.close(this.#directoryFd);
+  }
+
+  #adopt(tids: readonly number[]): boolean {
+    const { libc, stat } = this.#tools;
+    const known = new Map(this.tasks.map((task) => [task.tid, task]));
+    const tasks: TaskHandle[] = [];
+    let grown = false;
+    for (const tid of tids.slice(0, threadsMax)) {
+      let task = known.get(tid);
+      known.delete(tid);
+      if (task !== undefined && stat.read(libc, task.statFd) === 'gone') {
+        // The number was given to a new thread of the same process.
+        task.close(libc);
+        task = undefined;
+      }
+      if (task === undefined) {
+        task = TaskHandle.open(libc, this.pid, tid);
+        grown = true;
+      }
+      if (task !== undefined) tasks.push(task);
+    }
+    for (const ended of known.values()) ended.close(libc);
+    this.tasks = tasks;
+    this.#hint = 0;
+    return grown;
+  }
+}
+
+/** Thread ids of a process, walked until two walks agree; the leader comes first. */
+export function walkTasks(pid: number): number[] {
+  let previous = '';
+  let names: string[] = [];
+  for (let walk = 0; walk < walksMax; walk++) {
+    try {
+      names = readdirSync(`/proc/${pid}/task`);
+    } catch {
+      return [];
+    }
+    const joined = names.join();
+    if (joined === previous) break;
+    previous = joined;
+  }
+  return names.map(Number);
+}

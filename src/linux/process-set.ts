@@ -1,0 +1,294 @@
+/**
+ * A group of processes that grows and shrinks: a process with its descendants, or a cgroup. Observing one costs, on an idle host:
+ *
+ *   1. read each member's CPU clock       advanced: the group is runnable; follow births and ends; done
+ *   2. still, and last seen runnable      it is runnable yet: to block it would have had to run. Done
+ *   3. still, else                        read the threads' states until one is runnable
+ *
+ * (2) holds because a clock is exact while its task is off the CPU: it cannot run, not even to die, and leave the clock as it was.
+ * A group last seen blocked skips (1) every second time, and has its states read first: what it used in between is charged one poll later.
+ *
+ * Births follow the clock too: who has not run has not forked. Threads are looked for at every observation in which the clock advanced,
+ * children at every second, or at each when the group has children already: one that was orphaned (double fork) must not stay real-time.
+ * A multi-threaded process without children has all its threads' lists of children read at every fourth.
+ */
+import type { Observation } from '../contracts/kernel.js';
+import type { Duration } from '../contracts/time.js';
+import { MemberProcess } from './member-process.js';
+import type { PromotionScope } from './task-promoter.js';
+import type { TrackedTasks, TrackingTools } from './tracked-tasks.js';
+
+/** Finds the processes of a group; calls `set.keep` for each. */
+export interface Membership {
+  readonly hasLeader: boolean;
+  find(set: ProcessSet): void;
+  /** CPU time of all members, ended ones too, in nanoseconds; below 0 where the kernel keeps no such account. */
+  accountNs(): number;
+  close(): void;
+}
+
+/** Processes tracked in one group; further ones stay under the fair scheduler. */
+const processesMax = 1024;
+/** Rounds of finding members and promoting them, until nobody new is found. */
+const promotionRoundsMax = 4;
+
+const childrenEverySingle = 2;
+const childrenEveryThreaded = 4;
+
+export class ProcessSet implements TrackedTasks {
+  readonly scope: PromotionScope = { cpuGroup: undefined };
+  readonly #tools: TrackingTools;
+  readonly #membership: Membership;
+  readonly #members: MemberProcess[] = [];
+  readonly #byPid = new Map<number, MemberProcess>();
+  #usedNs = 0;
+  #baseNs = 0;
+  #accountNs: number;
+  #known: 'runnable' | 'blocked' | 'unknown' = 'unknown';
+  #clockSkipped = false;
+  #sinceFind = 0;
+  #walk = 0;
+  #promoted = false;
+  #hopeless = false;
+  #ended = false;
+
+  /** `leader` is the group's own process, if it has one. */
+  constructor(tools: TrackingTools, membership: Membership, leader: MemberProcess | undefined) {
+    this.#tools = tools;
+    this.#membership = membership;
+    this.#accountNs = membership.accountNs();
+    if (leader !== undefined) this.#add(leader);
+    this.#follow(true);
+    // What members used before they were attached is not charged.
+    for (const member of this.#members) member.readClock();
+  }
+
+  /** In the order found: a parent stands before its children. */
+  get members(): readonly MemberProcess[] {
+    return this.#members;
+  }
+
+  /** Whether the walk that goes on has found the member. */
+  isKept(member: MemberProcess): boolean {
+    return member.seenInWalk === this.#walk;
+  }
+
+  get tasks(): number {
+    let count = 0;
+    for (const member of this.#members) count += member.tasks.length;
+    return count;
+  }
+
+  get isEmpty(): boolean {
+    return this.#members.length === 0;
+  }
+
+  /** CPU time counts from 0 again. */
+  restartClock(): void {
+    if (!this.#ended) this.#readClocks();
+    this.#baseNs = this.#usedNs;
+    this.#hopeless = false;
+  }
+
+  /** The leader has ended: seen through its pidfd. */
+  markEnded(): void {
+    this.#ended = true;
+  }
+
+  /** For Membership: the process is in the group. */
+  keep(pid: number, parent: number): MemberProcess | undefined {
+    let member = this.#byPid.get(pid);
+    if (member === undefined) {
+      if (this.#members.length >= processesMax || pid === process.pid) return undefined;
+      if (this.#tools.isAttached(pid) || this.#tools.owners.has(pid)) return undefined;
+      member = MemberProcess.open(this.#tools, pid, parent);
+      if (member === undefined) return undefined;
+      this.#tools.owners.set(pid, this);
+      this.#add(member);
+    }
+    member.seenInWalk = this.#walk;
+    return member;
+  }
+
+  promote(): 'ok' | 'gone' | 'denied' {
+    if (this.#ended) return 'gone';
+    if (this.#hopeless) return 'denied';
+    if (this.#membership.hasLeader && this.#members[0]?.hasEnded() !== false) return 'gone';
+    this.#promoted = true;
+    let before = -1;
+    for (let round = 0; round < promotionRoundsMax && before !== this.tasks; round++) {
+      this.#follow(true);
+      before = this.tasks;
+      const result = this.#promoteAll();
+      if (result === 'ok') continue;
+      this.demote();
+      this.#hopeless = result === 'denied';
+      return result;
+    }
+    return this.isEmpty || this.#ended ? 'gone' : 'ok';
+  }
+
+  demote(): 'ok' | 'gone' {
+    if (!this.#promoted) return this.#ended ? 'gone' : 'ok';
+    this.#promoted = false;
+    this.#known = 'unknown';
+    this.#clockSkipped = true;
+    for (const member of this.#members) this.#demoteMember(member);
+    return this.#ended ? 'gone' : 'ok';
+  }
+
+  observe(into: Observation): void {
+    const state = this.#ended ? 'gone' : this.#look();
+    if (state === 'gone') this.#ended = true;
+    into.state = state;
+    into.cpuTime = Math.floor((this.#usedNs - this.#baseNs) / 1000) as Duration;
+    into.runnableMax = state === 'gone' ? 0 : Math.max(this.tasks, 1);
+  }
+
+  /** Demotes one member and lets go of it: it has become a group of its own. */
+  evict(pid: number): void {
+    const member = this.#byPid.get(pid);
+    if (member !== undefined) this.#drop(member);
+  }
+
+  close(): void {
+    this.demote();
+    for (const member of this.#members) this.#forget(member);
+    this.#members.length = 0;
+    this.#membership.close();
+  }
+
+  #look(): 'runnable' | 'blocked' | 'gone' {
+    const skips = this.#known === 'blocked' && !this.#clockSkipped;
+    this.#clockSkipped = skips;
+    if (!skips) {
+      const clocks = this.#readClocks();
+      if (clocks === 'gone') return 'gone';
+      if (clocks === 'advanced') {
+        this.#known = 'unknown';
+        return this.#follow(false) === 'gone' ? 'gone' : 'runnable';
+      }
+      if (this.#known === 'runnable') return 'runnable';
+    }
+    const state = this.#scan();
+    if (state === 'gone') return 'gone';
+    this.#known = state;
+    if (skips && state === 'runnable' && this.#readClocks() === 'advanced') {
+      this.#known = 'unknown';
+      this.#follow(false);
+    }
+    return state;
+  }
+
+  #readClocks(): 'advanced' | 'still' | 'gone' {
+    if (this.#accountNs >= 0) return this.#readAccount();
+    let advanced = false;
+    for (let index = 0; index < this.#members.length; index++) {
+      const member = this.#members[index];
+      if (member === undefined) continue;
+      const before = member.cpuNs;
+      const result = member.readClock();
+      if (result === 'still') continue;
+      advanced = true;
+      if (result === 'advanced') this.#usedNs += member.cpuNs - before;
+      else if (index === 0 && this.#membership.hasLeader) return 'gone';
+    }
+    return advanced ? 'advanced' : 'still';
+  }
+
+  #readAccount(): 'advanced' | 'still' {
+    const account = this.#membership.accountNs();
+    if (account <= this.#accountNs) return 'still';
+    this.#usedNs += account - this.#accountNs;
+    this.#accountNs = account;
+    return 'advanced';
+  }
+
+  /** Follows births and ends. gone: the leader has ended, or nobody is left. */
+  #follow(thorough: boolean): 'ok' | 'gone' {
+    let grown = false;
+    for (const member of this.#members) {
+      const result = member.refreshTasks();
+      if (result === 'changed') grown = true;
+      if (result === 'gone' && this.#membership.hasLeader && member === this.#members[0]) return 'gone';
+    }
+    if (thorough || this.#findIsDue()) grown = this.#find() || grown;
+    if (grown && this.#promoted) this.#promoteAll();
+    return this.isEmpty ? 'gone' : 'ok';
+  }
+
+  #findIsDue(): boolean {
+    this.#sinceFind++;
+    const leader = this.#members[0];
+    if (this.#members.length !== 1 || leader === undefined) return true;
+    return this.#sinceFind >= (leader.tasks.length === 1 ? childrenEverySingle : childrenEveryThreaded);
+  }
+
+  #find(): boolean {
+    this.#sinceFind = 0;
+    this.#walk++;
+    const before = this.#members.length;
+    const leader = this.#membership.hasLeader ? this.#members[0] : undefined;
+    if (leader !== undefined) leader.seenInWalk = this.#walk;
+    this.#membership.find(this);
+    const grown = this.#members.length > before;
+    for (let index = this.#members.length - 1; index >= 0; index--) {
+      const member = this.#members[index];
+      if (member !== undefined && member.seenInWalk !== this.#walk) this.#drop(member);
+    }
+    return grown;
+  }
+
+  #scan(): 'runnable' | 'blocked' | 'gone' {
+    let missing = false;
+    for (const member of this.#members) {
+      const state = member.scan();
+      if (state === 'runnable') return 'runnable';
+      if (state !== 'gone') continue;
+      if (this.#membership.hasLeader && member === this.#members[0]) return 'gone';
+      missing = true;
+    }
+    if (missing || !this.#membership.hasLeader) this.#find();
+    return this.isEmpty ? 'gone' : 'blocked';
+  }
+
+  #promoteAll(): 'ok' | 'gone' | 'denied' {
+    const several = this.tasks > 1;
+    for (const member of this.#members) {
+      const isLeader = this.#membership.hasLeader && member === this.#members[0];
+      for (const task of member.tasks) {
+        const result = this.#tools.promoter.promote(task, several, this.scope);
+        if (result === 'denied' || (result === 'foreign' && isLeader && task.tid === member.pid))
+          return 'denied';
+      }
+    }
+    return 'ok';
+  }
+
+  #add(member: MemberProcess): void {
+    this.#members.push(member);
+    this.#byPid.set(member.pid, member);
+    member.refreshTasks();
+  }
+
+  #drop(member: MemberProcess): void {
+    const before = member.cpuNs;
+    if (member.readClock() === 'advanced' && this.#accountNs < 0) this.#usedNs += member.cpuNs - before;
+    this.#demoteMember(member);
+    this.#members.splice(this.#members.indexOf(member), 1);
+    this.#forget(member);
+  }
+
+  #forget(member: MemberProcess): void {
+    this.#byPid.delete(member.pid);
+    if (this.#tools.owners.get(member.pid) === this) this.#tools.owners.delete(member.pid);
+    member.close();
+  }
+
+  #demoteMember(member: MemberProcess): void {
+    for (const task of member.tasks) {
+      if (task.saved !== undefined) this.#tools.promoter.demote(task);
+      else if (this.scope.cpuGroup !== undefined) this.#tools.promoter.sendHome(task.tid, this.scope);
+    }
+  }
+}

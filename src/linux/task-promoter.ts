@@ -1,0 +1,123 @@
+/**
+ * Makes single threads real-time and restores them exactly: policy (SCHED_OTHER, BATCH or IDLE), its reset-on-fork flag, and the
+ * fair scheduler's slice. The nice value needs no restoring: it outlives real-time, and a change made meanwhile is kept.
+ *
+ * SCHED_FIFO for a thread that is its group's only one; SCHED_RR where there are several, so that they cannot lock each other out at a
+ * barrier. Both with SCHED_RESET_ON_FORK: what is born to a promoted thread starts under the fair scheduler.
+ * A thread that is real-time by someone else's hand is left alone.
+ */
+import type { Libc } from './libc.js';
+import type { ProcStat } from './proc-stat.js';
+import type { RtGroup } from './rt-group.js';
+import type { TaskHandle } from './task-handle.js';
+
+export const schedFifo = 1;
+export const schedRoundRobin = 2;
+export const schedResetOnFork = 0x40000000;
+
+const schedDeadline = 6;
+const attributeFlagResetOnFork = 1;
+const errnoNoProcess = -3;
+const errnoNotPermitted = -1;
+
+/** What the threads of one group share about their promotion. */
+export interface PromotionScope {
+  /** The cpu group that children born inside ours are given back to. */
+  cpuGroup: string | undefined;
+}
+
+export class TaskPromoter {
+  readonly #libc: Libc;
+  readonly #stat: ProcStat;
+  readonly #rtGroup: RtGroup;
+  readonly #priority: number;
+  /** struct sched_attr: size, policy, flags (64 bits), nice, priority, runtime (64), deadline (64), period (64). */
+  readonly #attributes = new Uint32Array(12);
+  readonly #attributeBytes = new Uint8Array(this.#attributes.buffer);
+
+  constructor(parts: {
+    readonly libc: Libc;
+    readonly stat: ProcStat;
+    readonly rtGroup: RtGroup;
+    readonly priority: number;
+  }) {
+    this.#libc = parts.libc;
+    this.#stat = parts.stat;
+    this.#rtGroup = parts.rtGroup;
+    this.#priority = parts.priority;
+  }
+
+  /** foreign: it is real-time already, and not by us. */
+  promote(task: TaskHandle, several: boolean, scope: PromotionScope): 'ok' | 'gone' | 'denied' | 'foreign' {
+    const policy = (several ? schedRoundRobin : schedFifo) | schedResetOnFork;
+    if (task.saved !== undefined) {
+      if (task.policy === policy) return 'ok';
+      task.policy = policy;
+      return this.#libc.schedSetscheduler(task.tid, policy, this.#priority) === errnoNoProcess
+        ? 'gone'
+        : 'ok';
+    }
+    const before = this.#libc.schedGetattr(task.tid, this.#attributeBytes);
+    if (before < 0) return before === errnoNoProcess ? 'gone' : 'denied';
+    const [, old = 0, flags = 0, , nice = 0, , runtimeLow = 0, runtimeHigh = 0] = this.#attributes;
+    if (old === schedFifo || old === schedRoundRobin || old === schedDeadline) return 'foreign';
+    const result = this.#set(task.tid, policy, scope);
+    if (typeof result === 'number') {
+      if (result === errnoNoProcess) return 'gone';
+      return 'denied';
+    }
+    task.policy = policy;
+    task.saved = {
+      policy: old | ((flags & attributeFlagResetOnFork) === 0 ? 0 : schedResetOnFork),
+      nice: nice | 0,
+      runtimeNs: runtimeHigh * 2 ** 32 + runtimeLow,
+      cpuGroup: result.cpuGroup,
+    };
+    return 'ok';
+  }
+
+  /** Does nothing for a thread that we did not promote, or that has ended. */
+  demote(task: TaskHandle): void {
+    const saved = task.saved;
+    if (saved === undefined) return;
+    task.saved = undefined;
+    if (this.#stat.read(this.#libc, task.statFd) === 'gone') return;
+    if (this.#libc.schedSetscheduler(task.tid, saved.policy, 0) < 0) return;
+    this.#restoreSlice(task.tid, saved.runtimeNs);
+    if (saved.cpuGroup !== undefined) this.#rtGroup.giveBack(task.tid, saved.cpuGroup);
+  }
+
+  /** A thread born inside our cpu group goes where its parent came from. */
+  sendHome(tid: number, scope: PromotionScope): void {
+    if (scope.cpuGroup !== undefined && this.#rtGroup.holds(tid)) this.#rtGroup.giveBack(tid, scope.cpuGroup);
+  }
+
+  #set(
+    tid: number,
+    policy: number,
+    scope: PromotionScope,
+  ): { readonly cpuGroup: string | undefined } | number {
+    const result = this.#libc.schedSetscheduler(tid, policy, this.#priority);
+    if (result >= 0) return { cpuGroup: scope.cpuGroup };
+    if (result !== errnoNotPermitted) return result;
+    const cpuGroup = this.#rtGroup.take(tid);
+    if (cpuGroup === undefined) return result;
+    const again = this.#libc.schedSetscheduler(tid, policy, this.#priority);
+    if (again < 0) {
+      this.#rtGroup.giveBack(tid, cpuGroup);
+      return again;
+    }
+    scope.cpuGroup ??= cpuGroup;
+    return { cpuGroup };
+  }
+
+  /** sched_setscheduler sets the fair scheduler's slice to its default; one chosen with sched_setattr is put back. */
+  #restoreSlice(tid: number, runtimeNs: number): void {
+    if (this.#libc.schedGetattr(tid, this.#attributeBytes) < 0) return;
+    const now = (this.#attributes[7] ?? 0) * 2 ** 32 + (this.#attributes[6] ?? 0);
+    if (now === runtimeNs) return;
+    this.#attributes[6] = runtimeNs % 2 ** 32;
+    this.#attributes[7] = Math.floor(runtimeNs / 2 ** 32);
+    this.#libc.schedSetattr(tid, this.#attributeBytes);
+  }
+}
