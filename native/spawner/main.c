@@ -1,0 +1,369 @@
+/*
+ * sfsd's spawner: starts every function, so that the daemon itself never forks. `protocol.h` says how it is asked.
+ *
+ *   spawner --priority N     N: SCHED_FIFO priority, 0: stay SCHED_OTHER
+ *   spawner --layout         prints the sizes and offsets of the protocol and ends; a test reads it
+ *
+ * One loop, one epoll. For each event the cheapest useful thing first: programs that have just been executed are lowered,
+ * then exits are reaped, then new requests are read.
+ *
+ *   request ─▶ fork ─▶ status pipe closes: execve done ─▶ lower to SCHED_OTHER ─▶ STARTED ─▶ SIGCHLD ─▶ wait4 ─▶ EXITED
+ *                └───▶ status pipe says stage, errno ───▶ SIGCHLD ─▶ wait4 ─▶ FAILED
+ *
+ * A failure is reported once the child has been reaped, so that its cgroup is empty when the daemon hears of it.
+ * Since only we reap, a pid in the table is never another process: signals cannot miss. An exit is first looked at without
+ * reaping, its process group killed (what a function leaves running ends with it), and only then reaped.
+ *
+ * Rejected: vfork and posix_spawn (they hold the loop until execve; our address space is small enough to fork in 0.1 ms);
+ * clone3 with CLONE_INTO_CGROUP (v1 hierarchies have no such thing); a zygote per function (a fork of a warm interpreter is
+ * another contract than a fresh program).
+ *
+ * The end: when the daemon's socket closes, every process group is killed, then every descendant that became our child
+ * (PR_SET_CHILD_SUBREAPER), until none is left or END_MS_MAX have passed.
+ */
+#include "spawner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EVENTS_MAX = 64, REQUESTS_PER_ROUND_MAX = 16, END_MS_MAX = 2000 };
+
+/* epoll data: one of these, or WATCH_CHILD + the child's index. */
+enum { WATCH_REQUESTS, WATCH_REPLIES, WATCH_SIGNALS, WATCH_CHILD };
+
+static struct standing standing;
+static int epoll_fd;
+static int signal_fd;
+static bool replies_watched;
+
+uint64_t monotonic_us(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+_Noreturn void die(const char *call)
+{
+	perror(call);
+	exit(1);
+}
+
+static void watch(int operation, int fd, uint32_t events, uint32_t what)
+{
+	struct epoll_event event = { .events = events, .data.u32 = what };
+	if (epoll_ctl(epoll_fd, operation, fd, &event) != 0)
+		die("epoll_ctl");
+}
+
+/* Field 22 of /proc/PID/stat; the command may hold any byte, so fields count from the last ')'. 0 when it cannot be read. */
+static uint64_t start_time_of(pid_t pid)
+{
+	char path[32];
+	char text[1024];
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+	if (file >= 0)
+		close(file);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	char *cursor = strrchr(text, ')');
+	for (int field = 2; field < 22 && cursor != NULL; field++)
+		cursor = strchr(cursor + 1, ' ');
+	return cursor == NULL ? 0 : strtoull(cursor + 1, NULL, 10);
+}
+
+static void report_failure(uint64_t id, enum stage stage, int error_number)
+{
+	struct reply reply = {
+		.kind = REPLY_FAILED, .id = id, .at_us = monotonic_us(), .stage = stage, .error_number = (uint32_t)error_number
+	};
+	reply_send(&reply);
+}
+
+static void lower(const struct child *child)
+{
+	struct sched_param none = { .sched_priority = 0 };
+	if (standing.priority > 0 && sched_setscheduler(child->pid, SCHED_OTHER, &none) != 0 && errno != ESRCH) {
+		/* A function must not stay real-time because we could not lower it. */
+		perror("sched_setscheduler");
+		kill(child->pid, SIGKILL);
+	}
+	if (child->nice != 0)
+		setpriority(PRIO_PROCESS, (id_t)child->pid, child->nice);
+}
+
+/* The status pipe has something to say, or is closed: the child failed, or its program is in place. */
+static void status_arrived(struct child *child)
+{
+	struct failure failure;
+	ssize_t length = read(child->status_fd, &failure, sizeof failure);
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (length == 0)
+		lower(child);
+	close(child->status_fd);
+	child->status_fd = -1;
+	if (length == sizeof failure) {
+		child->failure = failure;
+		return;
+	}
+	child->state = CHILD_RUNNING;
+	struct reply reply = { .kind = REPLY_STARTED,
+			       .pid = (uint32_t)child->pid,
+			       .id = child->id,
+			       .at_us = monotonic_us(),
+			       .start_time = start_time_of(child->pid) };
+	reply_send(&reply);
+}
+
+static void start_child(struct launch *launch)
+{
+	const struct request_header *header = &launch->header;
+	int ends[2];
+	if (children_count() == CHILDREN_MAX)
+		return report_failure(header->id, STAGE_CHILDREN, EAGAIN);
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+		return report_failure(header->id, STAGE_PIPE, errno);
+	pid_t pid = fork();
+	if (pid == 0)
+		child_run(launch, &standing, ends[1]);
+	int error_number = errno;
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return report_failure(header->id, STAGE_FORK, error_number);
+	}
+	struct child *child = child_add(header->id, pid, header->nice, ends[0]);
+	watch(EPOLL_CTL_ADD, ends[0], EPOLLIN, WATCH_CHILD + (uint32_t)child_index(child));
+}
+
+/* Before its setsid a child has no group of its own yet. */
+static void signal_child(const struct child *child, int signal_number)
+{
+	if (kill(-child->pid, signal_number) != 0 && errno == ESRCH)
+		kill(child->pid, signal_number);
+}
+
+/* False: the daemon is gone. */
+static bool read_requests(void)
+{
+	static struct launch launch;
+	for (int i = 0; i < REQUESTS_PER_ROUND_MAX && replies_have_room(); i++) {
+		struct child *child;
+		switch (request_receive(&launch)) {
+		case MESSAGE_NONE:
+			return true;
+		case MESSAGE_END:
+			return false;
+		case MESSAGE_LAUNCH:
+			start_child(&launch);
+			break;
+		case MESSAGE_KILL:
+			child = child_by_id(launch.header.id);
+			if (child != NULL)
+				signal_child(child, (int)launch.header.signal_number);
+			break;
+		case MESSAGE_INVALID:
+			report_failure(launch.header.id, STAGE_REQUEST, EINVAL);
+			break;
+		}
+		launch_close_files(&launch);
+	}
+	return true;
+}
+
+static uint64_t microseconds(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
+static void reap_child(struct child *child)
+{
+	int status = 0;
+	struct rusage used = { 0 };
+	uint64_t at_us = monotonic_us();
+	kill(-child->pid, SIGKILL);
+	if (child->status_fd >= 0)
+		status_arrived(child);
+	wait4(child->pid, &status, 0, &used);
+	struct reply reply = { .kind = REPLY_EXITED,
+			       .pid = (uint32_t)child->pid,
+			       .id = child->id,
+			       .at_us = at_us,
+			       .status = (uint32_t)status,
+			       .user_us = microseconds(used.ru_utime),
+			       .system_us = microseconds(used.ru_stime),
+			       .voluntary_switches = (uint64_t)used.ru_nvcsw,
+			       .involuntary_switches = (uint64_t)used.ru_nivcsw,
+			       .rss_max_kib = (uint64_t)used.ru_maxrss };
+	if (child->state == CHILD_RUNNING)
+		reply_send(&reply);
+	else
+		report_failure(child->id, (enum stage)child->failure.stage, (int)child->failure.error_number);
+	child_remove(child);
+}
+
+/* Orphans of a function that were given to us are reaped without a word. */
+static void reap(void)
+{
+	while (replies_have_room()) {
+		siginfo_t exited = { 0 };
+		if (waitid(P_ALL, 0, &exited, WEXITED | WNOHANG | WNOWAIT) != 0 || exited.si_pid == 0)
+			return;
+		struct child *child = child_by_pid(exited.si_pid);
+		if (child != NULL)
+			reap_child(child);
+		else
+			waitpid(exited.si_pid, NULL, 0);
+	}
+}
+
+static void kill_child(struct child *child)
+{
+	signal_child(child, SIGKILL);
+}
+
+static void kill_adopted(void)
+{
+	FILE *list = fopen("/proc/thread-self/children", "re");
+	int pid;
+	while (list != NULL && fscanf(list, "%d", &pid) == 1)
+		kill(pid, SIGKILL);
+	if (list != NULL)
+		fclose(list);
+}
+
+static void end_all(void)
+{
+	uint64_t until_us = monotonic_us() + END_MS_MAX * 1000;
+	children_each(kill_child);
+	while (monotonic_us() < until_us) {
+		kill_adopted();
+		pid_t pid;
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			continue;
+		if (pid < 0)
+			return;
+		struct timespec pause = { .tv_nsec = 1000000 };
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* Which of the two sockets wakes us follows from whether the queue of replies has room. */
+static bool flush_replies(void)
+{
+	bool blocked;
+	if (!replies_flush(&blocked))
+		return false;
+	if (blocked != replies_watched)
+		watch(EPOLL_CTL_MOD, REPLY_FD, blocked ? EPOLLOUT : 0, WATCH_REPLIES);
+	replies_watched = blocked;
+	return true;
+}
+
+static void loop(void)
+{
+	static struct epoll_event events[EVENTS_MAX];
+	bool requests_watched = true;
+	bool behind = false;
+	while (flush_replies()) {
+		if (requests_watched != replies_have_room()) {
+			requests_watched = !requests_watched;
+			watch(EPOLL_CTL_MOD, REQUEST_FD, requests_watched ? EPOLLIN : 0, WATCH_REQUESTS);
+		}
+		int count = epoll_wait(epoll_fd, events, EVENTS_MAX, behind && replies_have_room() ? 0 : -1);
+		bool requested = false;
+		bool gone = false;
+		for (int i = 0; i < count; i++) {
+			uint32_t what = events[i].data.u32;
+			if (what == WATCH_REQUESTS)
+				requested = true;
+			else if (what == WATCH_REPLIES)
+				gone |= (events[i].events & (EPOLLERR | EPOLLHUP)) != 0;
+			else if (what == WATCH_SIGNALS) {
+				struct signalfd_siginfo information;
+				while (read(signal_fd, &information, sizeof information) > 0)
+					continue;
+				behind = true;
+			} else if (replies_have_room() && child_at((int)(what - WATCH_CHILD))->status_fd >= 0)
+				status_arrived(child_at((int)(what - WATCH_CHILD)));
+		}
+		if (behind) {
+			reap();
+			behind = !replies_have_room();
+		}
+		if (gone || (requested && !read_requests()))
+			return;
+	}
+}
+
+static void prepare(int priority)
+{
+	standing = (struct standing){ .priority = priority, .root = geteuid() == 0, .pid = getpid() };
+	struct sched_param own = { .sched_priority = priority };
+	if (sched_setscheduler(0, priority > 0 ? SCHED_FIFO : SCHED_OTHER, &own) != 0)
+		die("sched_setscheduler");
+	if (fcntl(REQUEST_FD, F_SETFD, FD_CLOEXEC) != 0 || fcntl(REPLY_FD, F_SETFD, FD_CLOEXEC) != 0)
+		die("the request and reply sockets");
+	if (syscall(SYS_close_range, REPLY_FD + 1, ~0U, 0) != 0)
+		die("close_range");
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+		die("prctl(PR_SET_CHILD_SUBREAPER)");
+	standing.reset_oom = own_oom_score_is_set();
+	inheritance_prepare(standing.root);
+	children_initialise();
+	sigset_t handled;
+	sigemptyset(&handled);
+	sigaddset(&handled, SIGCHLD);
+	/* A stop by the terminal is the daemon's to handle; we end when it does. */
+	sigaddset(&handled, SIGINT);
+	sigaddset(&handled, SIGTERM);
+	sigaddset(&handled, SIGHUP);
+	if (sigprocmask(SIG_SETMASK, &handled, NULL) != 0)
+		die("sigprocmask");
+	signal_fd = signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (signal_fd < 0 || epoll_fd < 0)
+		die("signalfd or epoll_create1");
+	watch(EPOLL_CTL_ADD, REQUEST_FD, EPOLLIN, WATCH_REQUESTS);
+	watch(EPOLL_CTL_ADD, REPLY_FD, 0, WATCH_REPLIES);
+	watch(EPOLL_CTL_ADD, signal_fd, EPOLLIN, WATCH_SIGNALS);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "--layout") == 0) {
+		layout_print();
+		return 0;
+	}
+	char *end = NULL;
+	long priority = argc == 3 && strcmp(argv[1], "--priority") == 0 ? strtol(argv[2], &end, 10) : -1;
+	if (end == NULL || *end != '\0' || priority < 0 || priority > 49) {
+		fprintf(stderr, "usage: spawner --priority N (0 to 49) | spawner --layout\n");
+		return 2;
+	}
+	prepare((int)priority);
+	struct reply ready = { .kind = REPLY_READY, .pid = PROTOCOL_VERSION, .at_us = monotonic_us() };
+	reply_send(&ready);
+	loop();
+	end_all();
+	return 0;
+}

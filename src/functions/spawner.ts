@@ -1,0 +1,348 @@
+/**
+ * The daemon's side of the spawner: starts the C program, sends launches and signals, hands its replies to whoever launched.
+ *
+ *   spawn(request, fds, listener) ─▶ socket (fds as SCM_RIGHTS) ─▶ native spawner
+ *   listener.started │ failed │ exited ◀─ reply stream ◀──────────┘
+ *   listener.lost    ◀─ its death: its functions die with it, and a new one starts
+ *
+ * child_process runs once for each life of the spawner, never for a launch: it blocks until the program it starts has been
+ * executed. Node's main thread carries SCHED_RESET_ON_FORK; it lays that down for this one fork, because a spawner that starts
+ * SCHED_OTHER on a full host would hold the control plane for as long as it starves.
+ *
+ * A new spawner starts at once when the old one had lived for `stableMs`; otherwise after a delay that doubles up to
+ * `restartDelayMaxMs`. In between launches are refused with SFSD_ERR_SPAWNER_LOST.
+ */
+import { Buffer } from 'node:buffer';
+import { type ChildProcess, spawn as startProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { assert, reasonOf, SfsdError } from '../contracts/errors.js';
+import type { Libc } from '../linux/libc.js';
+import {
+  decodeReply,
+  type ExitedReply,
+  encodeKill,
+  encodeLaunch,
+  type FailedReply,
+  protocolVersion,
+  type Reply,
+  replyBytes,
+  requestBytesMax,
+  type SpawnRequest,
+  type StartedReply,
+} from './spawner-protocol.js';
+
+export interface SpawnListener {
+  started(reply: StartedReply): void;
+  failed(reply: FailedReply): void;
+  exited(reply: ExitedReply): void;
+  /** The spawner died: what it had started is being killed by the kernel. */
+  lost(): void;
+}
+
+export interface SpawnerOptions {
+  readonly libc: Libc;
+  /** The C program. */
+  readonly programPath: string;
+  /** SCHED_FIFO priority; 0: SCHED_OTHER. */
+  readonly priority: number;
+  /** Told of each death and each restart, for the log. */
+  readonly report?: (event: SpawnerEvent) => void;
+}
+
+export type SpawnerEvent =
+  | {
+      readonly event: 'spawner_lost';
+      readonly pid: number;
+      readonly reason: string;
+      readonly instances: number;
+    }
+  | { readonly event: 'spawner_started'; readonly pid: number };
+
+/** Launches sent and not yet answered; beyond it a launch is refused. */
+const startingMax = 1024;
+/** Messages that wait for room in the socket: every launch that may start, and a kill for each. */
+const outgoingMax = 4 * startingMax;
+const outgoingRetryMs = 1;
+const readyMaxMs = 10_000;
+const endMaxMs = 4_000;
+const stableMs = 10_000;
+const restartDelayMinMs = 100;
+const restartDelayMaxMs = 5_000;
+const resetOnFork = 0x4000_0000;
+const seqpacket = 5;
+const tryAgain = -11;
+
+interface Outgoing {
+  readonly bytes: Uint8Array;
+  readonly length: number;
+  readonly fds: readonly number[];
+}
+
+/** One life of the C program. */
+interface Life {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  readonly socket: number;
+  readonly bornAtMs: number;
+  ready: boolean;
+  rest: Buffer;
+}
+
+export class Spawner {
+  readonly #options: SpawnerOptions;
+  readonly #message = Buffer.alloc(requestBytesMax);
+  readonly #listeners = new Map<number, SpawnListener>();
+  #life: Life | undefined;
+  #nextId = 1;
+  #starting = 0;
+  #outgoing: Outgoing[] = [];
+  #retry: NodeJS.Timeout | undefined;
+  #restart: NodeJS.Timeout | undefined;
+  #restartDelayMs = 0;
+  #closing = false;
+  #whenReady: (() => void) | undefined;
+  #whenEnded: (() => void) | undefined;
+
+  private constructor(options: SpawnerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once the program answers. Throws SFSD_ERR_KERNEL when it cannot be started. */
+  static async start(options: SpawnerOptions): Promise<Spawner> {
+    const spawner = new Spawner(options);
+    const ready = new Promise<boolean>((resolve) => {
+      spawner.#whenReady = () => resolve(true);
+      spawner.#whenEnded = () => resolve(false);
+      setTimeout(resolve, readyMaxMs, false).unref();
+    });
+    spawner.#begin();
+    if (await ready) return spawner;
+    await spawner.close();
+    throw new SfsdError('SFSD_ERR_KERNEL', {
+      call: options.programPath,
+      reason: 'the spawner ended, or did not answer in time; its own words are on standard error',
+    });
+  }
+
+  /** For accounting; undefined while none runs. */
+  get pid(): number | undefined {
+    return this.#life?.pid;
+  }
+
+  /** Launches that are not yet answered with started or failed. */
+  get starting(): number {
+    return this.#starting;
+  }
+
+  /**
+   * Asks for a launch. Takes the three descriptors (standard input, output, error of the program) in every case, and closes
+   * them. Throws SFSD_ERR_SPAWNER_LOST, SFSD_ERR_QUEUE_FULL, SFSD_ERR_LAUNCH_FAILED; otherwise the listener hears the rest.
+   * @returns a number for `kill`.
+   */
+  spawn(request: SpawnRequest, fds: readonly [number, number, number], listener: SpawnListener): number {
+    const id = this.#nextId++;
+    try {
+      const life = this.#life;
+      if (life === undefined || this.#closing) throw new SfsdError('SFSD_ERR_SPAWNER_LOST');
+      if (this.#starting >= startingMax) throw new SfsdError('SFSD_ERR_QUEUE_FULL', { limit: startingMax });
+      const length = encodeLaunch(this.#message, id, request);
+      if (length === undefined) {
+        const reason = `its arguments and environment exceed ${requestBytesMax} bytes`;
+        throw new SfsdError('SFSD_ERR_LAUNCH_FAILED', { name: request.arguments[0] ?? '', reason });
+      }
+      this.#send(life, length, fds);
+    } catch (thrown) {
+      this.#closeAll(fds);
+      throw thrown;
+    }
+    this.#listeners.set(id, listener);
+    this.#starting++;
+    return id;
+  }
+
+  /** Signals the process group of a launch; ignored once it has ended. */
+  kill(id: number, signalNumber: number): void {
+    const life = this.#life;
+    if (life === undefined || !this.#listeners.has(id)) return;
+    this.#send(life, encodeKill(this.#message, id, signalNumber), []);
+  }
+
+  /** Ends the spawner and with it everything it started. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#restart);
+    const life = this.#life;
+    if (life === undefined) return;
+    const ended = new Promise<void>((resolve) => {
+      this.#whenEnded = resolve;
+    });
+    this.#options.libc.close(life.socket);
+    const limit = setTimeout(() => life.process.kill('SIGKILL'), endMaxMs);
+    await ended;
+    clearTimeout(limit);
+  }
+
+  #begin(): void {
+    const { libc, programPath, priority } = this.#options;
+    const ends = new Int32Array(2);
+    const result = libc.socketpair(seqpacket, ends);
+    if (result < 0)
+      throw new SfsdError('SFSD_ERR_KERNEL', { call: 'socketpair', reason: `errno ${-result}` });
+    const [ours, theirs] = [ends[0] ?? -1, ends[1] ?? -1];
+    const process = this.#withoutResetOnFork(() =>
+      startProcess(programPath, ['--priority', String(priority)], {
+        cwd: '/',
+        env: {},
+        stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
+      }),
+    );
+    libc.close(theirs);
+    const life: Life = {
+      process,
+      pid: process.pid ?? 0,
+      socket: ours,
+      bornAtMs: performance.now(),
+      ready: false,
+      rest: Buffer.alloc(0),
+    };
+    this.#life = life;
+    let reason = 'it could not be started';
+    process.on('error', (error) => {
+      reason = reasonOf(error);
+      // A program that was never started never closes.
+      if (process.pid === undefined) this.#died(life, reason);
+    });
+    process.on('exit', (code, signal) => {
+      reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    });
+    process.on('close', () => this.#died(life, reason));
+    const replies = process.stdio[4] as Socket | undefined;
+    replies?.on('data', (chunk: Buffer) => this.#receive(life, chunk));
+    replies?.on('error', () => {});
+  }
+
+  #withoutResetOnFork<Result>(fork: () => Result): Result {
+    const { libc } = this.#options;
+    const policy = libc.schedGetscheduler(0);
+    const priority = libc.schedGetpriority(0);
+    const laidDown =
+      policy > 0 &&
+      (policy & resetOnFork) !== 0 &&
+      libc.schedSetscheduler(0, policy & ~resetOnFork, priority) === 0;
+    try {
+      return fork();
+    } finally {
+      if (laidDown) libc.schedSetscheduler(0, policy, priority);
+    }
+  }
+
+  #send(life: Life, length: number, fds: readonly number[]): void {
+    const { libc } = this.#options;
+    const result =
+      this.#outgoing.length > 0 ? tryAgain : libc.sendWithFds(life.socket, this.#message, length, fds);
+    if (result >= 0) {
+      this.#closeAll(fds);
+      return;
+    }
+    // Anything but a full socket means that the spawner is dying: its end is reported by its close.
+    if (result !== tryAgain) throw new SfsdError('SFSD_ERR_SPAWNER_LOST');
+    if (this.#outgoing.length >= outgoingMax)
+      throw new SfsdError('SFSD_ERR_QUEUE_FULL', { limit: outgoingMax });
+    this.#outgoing.push({ bytes: Uint8Array.from(this.#message.subarray(0, length)), length, fds });
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.#flush();
+    }, outgoingRetryMs);
+  }
+
+  #flush(): void {
+    const life = this.#life;
+    while (life !== undefined) {
+      const [first] = this.#outgoing;
+      if (first === undefined) return;
+      const result = this.#options.libc.sendWithFds(life.socket, first.bytes, first.length, first.fds);
+      if (result === tryAgain) {
+        this.#retryLater();
+        return;
+      }
+      this.#outgoing.shift();
+      this.#closeAll(first.fds);
+    }
+  }
+
+  #receive(life: Life, chunk: Buffer): void {
+    const bytes = life.rest.length === 0 ? chunk : Buffer.concat([life.rest, chunk]);
+    let at = 0;
+    for (; at + replyBytes <= bytes.length; at += replyBytes) this.#dispatch(life, decodeReply(bytes, at));
+    life.rest = Buffer.from(bytes.subarray(at));
+    if (this.#outgoing.length > 0) this.#flush();
+  }
+
+  #dispatch(life: Life, reply: Reply): void {
+    if (reply.kind === 'ready') {
+      assert(reply.version === protocolVersion, 'the spawner speaks our version of the protocol');
+      life.ready = true;
+      this.#options.report?.({ event: 'spawner_started', pid: life.pid });
+      this.#whenReady?.();
+      return;
+    }
+    const listener = this.#listeners.get(reply.id);
+    assert(listener !== undefined, 'the spawner answers launches that we asked for');
+    if (reply.kind !== 'exited') this.#starting--;
+    if (reply.kind !== 'started') this.#listeners.delete(reply.id);
+    if (reply.kind === 'started') listener.started(reply);
+    else if (reply.kind === 'failed') listener.failed(reply);
+    else listener.exited(reply);
+  }
+
+  #died(life: Life, reason: string): void {
+    if (this.#life !== life) return;
+    this.#life = undefined;
+    if (!this.#closing) this.#options.libc.close(life.socket);
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    for (const message of this.#outgoing) this.#closeAll(message.fds);
+    this.#outgoing = [];
+    const listeners = [...this.#listeners.values()];
+    this.#listeners.clear();
+    this.#starting = 0;
+    const first = this.#whenReady !== undefined && !life.ready && this.#restartDelayMs === 0;
+    if (!this.#closing) {
+      this.#options.report?.({ event: 'spawner_lost', pid: life.pid, reason, instances: listeners.length });
+      if (!first) this.#beginAgain(life);
+    }
+    for (const listener of listeners) listener.lost();
+    this.#whenEnded?.();
+  }
+
+  #beginAgain(life: Life): void {
+    const stable = performance.now() - life.bornAtMs >= stableMs;
+    this.#beginAfter(stable ? 0 : this.#restartDelayMs);
+  }
+
+  #beginAfter(delayMs: number): void {
+    this.#restartDelayMs = Math.min(Math.max(restartDelayMinMs, 2 * delayMs), restartDelayMaxMs);
+    if (delayMs > 0) {
+      this.#restart = setTimeout(() => this.#beginOrWait(), delayMs);
+    } else {
+      this.#beginOrWait();
+    }
+  }
+
+  #beginOrWait(): void {
+    try {
+      this.#begin();
+    } catch {
+      // Descriptors may have run out, and may come back.
+      this.#beginAfter(this.#restartDelayMs);
+    }
+  }
+
+  #closeAll(fds: readonly number[]): void {
+    for (const fd of fds) this.#options.libc.close(fd);
+  }
+}
