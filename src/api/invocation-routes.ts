@@ -1,0 +1,137 @@
+/**
+ * One invocation, however it came: GET it, GET its decisions, say it is completed, stop managing it.
+ *
+ * Three places may know it, asked in this order: the scheduling plane (live or recently finished), the runs that this server
+ * started (a launch that has not reached the plane yet), the kept results (the plane has forgotten it already).
+ */
+import type { FastifyInstance } from 'fastify';
+import { SfsdError } from '../contracts/errors.js';
+import type { ExplanationBody, InvocationBody, ResultBody } from '../contracts/http.js';
+import type { Explanation } from '../contracts/scheduling-plane.js';
+import { decisionBody, explanationBody, resultBody } from './bodies.js';
+import type { ApiContext } from './context.js';
+import { failures } from './errors.js';
+import type { KeptResult } from './results.js';
+import type { Run } from './runs.js';
+import { idSchema, ref, sourceSchema } from './schemas.js';
+
+interface InvocationRoute {
+  readonly Params: { readonly id: string };
+  readonly Querystring: { readonly source: string };
+}
+
+const tags = ['invocations'];
+const params = { type: 'object', required: ['id'], properties: { id: idSchema } };
+const querystring = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { source: { ...sourceSchema, default: 'api' } },
+};
+const unknownOr = failures('SFSD_ERR_REQUEST_INVALID', 'SFSD_ERR_FORBIDDEN', 'SFSD_ERR_INVOCATION_UNKNOWN');
+
+function schemaOf(summary: string, response: object) {
+  return { schema: { tags, summary, params, querystring, response: { ...response, ...unknownOr } } };
+}
+
+export async function invocationRoutes(app: FastifyInstance, context: ApiContext): Promise<void> {
+  app.get<InvocationRoute>(
+    '/v1/invocations/:id',
+    schemaOf('Where an invocation stands; asynchronous runs carry their result once they have ended.', {
+      200: { description: 'As it is now.', ...ref('InvocationBody') },
+    }),
+    async (request): Promise<InvocationBody> => {
+      const { decisions, incomplete, ...body } = describe(context, nameOf(request));
+      return body;
+    },
+  );
+
+  app.get<InvocationRoute>(
+    '/v1/invocations/:id/decisions',
+    schemaOf('What the scheduling plane decided about it, oldest first.', {
+      200: { description: 'As far as it is known now.', ...ref('ExplanationBody') },
+    }),
+    async (request): Promise<ExplanationBody> => describe(context, nameOf(request)),
+  );
+
+  app.post<InvocationRoute>(
+    '/v1/invocations/:id/end',
+    schemaOf('It is completed, although its tasks may live on.', {
+      204: { description: 'Demoted and no longer managed.', type: 'null' },
+    }),
+    async (request, reply) => {
+      const name = nameOf(request);
+      const key = context.ports.plane.find(name.source, name.id);
+      if (key === undefined) throw unknown(name);
+      context.ports.plane.end(key, 'completed');
+      return reply.code(204).send();
+    },
+  );
+
+  app.delete<InvocationRoute>(
+    '/v1/invocations/:id',
+    schemaOf('Stop managing it: demoted, it lives on. A function run of ours is ended.', {
+      204: { description: 'Done.', type: 'null' },
+    }),
+    async (request, reply) => {
+      const name = nameOf(request);
+      const run = context.runs.get(name.source, name.id);
+      const key = context.ports.plane.find(name.source, name.id);
+      if (run !== undefined) run.cancel();
+      else if (key !== undefined) context.ports.plane.end(key, 'cancelled');
+      else throw unknown(name);
+      return reply.code(204).send();
+    },
+  );
+}
+
+interface Name {
+  readonly source: string;
+  readonly id: string;
+}
+
+function nameOf(request: { readonly params: { id: string }; readonly query: { source: string } }): Name {
+  return { source: request.query.source, id: request.params.id };
+}
+
+function unknown(name: Name): SfsdError {
+  return new SfsdError('SFSD_ERR_INVOCATION_UNKNOWN', { id: name.id, source: name.source });
+}
+
+function describe({ ports, runs, results }: ApiContext, name: Name): ExplanationBody {
+  const key = ports.plane.find(name.source, name.id);
+  const explanation = key === undefined ? undefined : ports.plane.explain(key);
+  const run = runs.get(name.source, name.id);
+  // The result of an earlier run of the same name is not this one's.
+  const kept = run === undefined ? results.get(name.source, name.id) : undefined;
+  if (explanation !== undefined) {
+    const own = kept !== undefined && kept.key === key ? resultOf(kept, explanation) : undefined;
+    return explanationBody(explanation, own);
+  }
+  if (run !== undefined) return startingBody(run);
+  if (kept !== undefined) return endedBody(kept);
+  throw unknown(name);
+}
+
+/** The plane's decisions, where it has them, are the later and the fuller. */
+function resultOf(kept: KeptResult, explanation: Explanation): ResultBody {
+  return resultBody(kept.run, explanation.decisions.map(decisionBody));
+}
+
+function startingBody({ id, source, functionName, arrivedAt }: Run): ExplanationBody {
+  return {
+    id,
+    source,
+    functionName,
+    state: 'submitted',
+    arrivedAtMs: arrivedAt / 1000,
+    decisions: [],
+    incomplete: false,
+  };
+}
+
+function endedBody({ run, decisions }: KeptResult): ExplanationBody {
+  const { id, source, functionName } = run;
+  const result = resultBody(run, decisions);
+  const { arrivedAtMs } = result;
+  return { id, source, functionName, state: 'ended', arrivedAtMs, result, decisions, incomplete: false };
+}

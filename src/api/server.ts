@@ -1,0 +1,149 @@
+/**
+ * The HTTP API. Routes and bodies: contracts/http.ts. It is served on a unix socket and nowhere else; `listen` in listen.ts
+ * puts it there.
+ *
+ *   root       error handlers, request log and counter
+ *    +- open        status, health, metrics, description: for everybody who can connect
+ *    +- guarded     everything else: root and the daemon's own uid, checked before a body is read
+ *        +- raw         invocations of functions: their own content type parser
+ */
+import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
+import type { ApiContext } from './context.js';
+import { Peers } from './credentials.js';
+import { answer, answerBrokenRequest, installErrorHandlers } from './errors.js';
+import { functionRoutes } from './function-routes.js';
+import { invocationRoutes } from './invocation-routes.js';
+import { invokeRoutes } from './invoke-routes.js';
+import { Metrics } from './metrics.js';
+import { describeApi, openapiRoutes } from './openapi.js';
+import type { ApiPorts } from './ports.js';
+import { registrationRoutes } from './registration-routes.js';
+import { Results } from './results.js';
+import { Runs } from './runs.js';
+import { sharedSchemas } from './schemas.js';
+import { statusRoutes } from './status-routes.js';
+import { schemaCompiler } from './validation.js';
+
+/** Bounds on what one client, slow or hostile, can hold. Overridden by tests only. */
+export interface ServerBounds {
+  /** Open connections; further ones are closed at once. A synchronous invocation holds one until it ends. */
+  readonly connectionsMax: number;
+  readonly headerBytesMax: number;
+  /** JSON bodies; lists of registrations and function input have their own. */
+  readonly jsonBytesMax: number;
+  /** From the first byte of a request to the end of its headers. */
+  readonly headersTimeoutMs: number;
+  /** From the first byte of a request to the end of its body. It does not bound how long an answer takes. */
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  /** How often the timeouts above are looked at. */
+  readonly timeoutCheckMs: number;
+}
+
+const defaultBounds: ServerBounds = {
+  connectionsMax: 4096,
+  headerBytesMax: 16 * 1024,
+  jsonBytesMax: 1024 * 1024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 60_000,
+  timeoutCheckMs: 5_000,
+};
+
+/** Longer than any valid id, so that the schema says what is wrong with a long one. */
+const pathParameterLengthMax = 1024;
+
+export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}): FastifyInstance {
+  const limits = { ...defaultBounds, ...bounds };
+  const app = bareServer(ports, limits);
+  app.server.maxConnections = limits.connectionsMax;
+  let connectionsDropped = 0;
+  app.server.on('drop', () => {
+    connectionsDropped += 1;
+    // Once: a flood of connections must not become a flood of lines. The metric has the number.
+    if (connectionsDropped > 1) return;
+    ports.logger.warn({ event: 'connection_dropped', connectionsMax: limits.connectionsMax });
+  });
+
+  const context: ApiContext = {
+    ports,
+    peers: new Peers(ports),
+    runs: new Runs(),
+    results: new Results({ countMax: ports.config.functions.resultsMax }),
+    metrics: new Metrics(),
+    connectionsDropped: () => connectionsDropped,
+  };
+  installErrorHandlers(app);
+  recordRequests(app, context);
+  app.register(async (root) => {
+    await describeApi(root, { version: ports.version });
+    await root.register(openapiRoutes);
+    await root.register(statusRoutes, context);
+    await root.register(guardedRoutes, context);
+  });
+  return app;
+}
+
+function bareServer(ports: ApiPorts, limits: ServerBounds): FastifyInstance {
+  const logger: FastifyBaseLogger = ports.logger;
+  const app = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.jsonBytesMax,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionTimeout: 0,
+    // While it stops, the plane refuses new work with SFSD_ERR_STOPPING; status and results can still be read.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: pathParameterLengthMax },
+    http: {
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: limits.timeoutCheckMs,
+      requireHostHeader: false,
+    },
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => {
+      answer(error, request, reply);
+    },
+  });
+  app.setValidatorCompiler(schemaCompiler(sharedSchemas));
+  app.setSerializerCompiler(() => (body) => JSON.stringify(body));
+  acceptJsonOnly(app);
+  return app;
+}
+
+/** JSON and nothing else; an empty body is an absent one, since clients send the content type out of habit. */
+function acceptJsonOnly(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined);
+    else parse(request, body.toString(), done);
+  });
+}
+
+async function guardedRoutes(app: FastifyInstance, context: ApiContext): Promise<void> {
+  app.addHook('onRequest', async (request) => context.peers.requireOperator(request.raw.socket));
+  await app.register(functionRoutes, context);
+  await app.register(registrationRoutes, context);
+  await app.register(invocationRoutes, context);
+  await app.register(invokeRoutes, context);
+}
+
+/** One count and, at debug, one line for each request. */
+function recordRequests(app: FastifyInstance, { metrics }: ApiContext): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const known = request.routeOptions.url;
+    const route = known ?? 'unknown';
+    const method = known === undefined ? 'any' : request.method;
+    metrics.answered({ method, route, status: reply.statusCode });
+    request.log.debug({
+      event: 'request',
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      elapsedMs: reply.elapsedTime,
+    });
+  });
+}

@@ -1,0 +1,74 @@
+/**
+ * What everybody who can connect may read: status, health and metrics.
+ */
+import type { FastifyInstance } from 'fastify';
+import { SfsdError } from '../contracts/errors.js';
+import type { StatusBody } from '../contracts/http.js';
+import { statusBody } from './bodies.js';
+import type { ApiContext } from './context.js';
+import { failures } from './errors.js';
+import { ref } from './schemas.js';
+
+const tags = ['status'];
+
+export async function statusRoutes(app: FastifyInstance, context: ApiContext): Promise<void> {
+  const { ports, results, metrics } = context;
+
+  app.get(
+    '/v1/status',
+    {
+      schema: {
+        tags,
+        summary: 'The whole daemon at a glance.',
+        response: { 200: { description: 'Now.', ...ref('StatusBody') }, ...failures() },
+      },
+    },
+    async (): Promise<StatusBody> => statusBody(ports),
+  );
+
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        tags,
+        summary: 'Whether new work is taken.',
+        response: {
+          200: {
+            description: 'It is.',
+            type: 'object',
+            required: ['status'],
+            properties: { status: { type: 'string', const: 'ok' } },
+          },
+          ...failures('SFSD_ERR_STOPPING'),
+        },
+      },
+    },
+    async () => {
+      if (ports.stopping()) throw new SfsdError('SFSD_ERR_STOPPING');
+      return { status: 'ok' };
+    },
+  );
+
+  app.get(
+    '/metrics',
+    {
+      schema: {
+        tags,
+        summary: 'Metrics in the Prometheus text format; docs/metrics.md explains each.',
+        response: {
+          200: { description: 'Now.', content: { 'text/plain': { schema: { type: 'string' } } } },
+          ...failures(),
+        },
+      },
+    },
+    async (_request, reply) => {
+      const text = await metrics.scrape(statusBody(ports), {
+        resultsKept: results.count,
+        resultsBytes: results.bytes,
+        resultsDropped: results.dropped,
+        connectionsDropped: context.connectionsDropped(),
+      });
+      return reply.type(metrics.registry.contentType).send(text);
+    },
+  );
+}
