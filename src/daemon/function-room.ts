@@ -3,6 +3,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import type { FunctionStore } from '../api/ports.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { Launch } from '../contracts/function.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
@@ -34,13 +35,13 @@ interface Parts {
 }
 
 export class FunctionRoom {
-  readonly registry: FunctionRegistry;
+  readonly store: FunctionStore;
   readonly launch: Launch;
   readonly #parts: Parts;
 
   private constructor(parts: Parts) {
     this.#parts = parts;
-    this.registry = parts.registry;
+    this.store = storeOf(parts.registry);
     this.launch = parts.launcher.launch;
   }
 
@@ -84,4 +85,19 @@ export class FunctionRoom {
     await this.#parts.spawner.close();
     this.#parts.cgroups.close();
   }
+}
+
+/** The registry as the API wants it: absence is a value there. */
+function storeOf(registry: FunctionRegistry): FunctionStore {
+  return {
+    put: (spec) => (registry.put(spec.name, spec).created ? 'created' : 'replaced'),
+    get: (name) => (registry.has(name) ? registry.get(name) : undefined),
+    list: () => registry.list(),
+    delete: (name) => {
+      const known = registry.has(name);
+      if (known) registry.delete(name);
+      return known;
+    },
+    runningCount: (name) => (name === undefined ? registry.slots.total : registry.slots.running(name)),
+  };
 }

@@ -34,7 +34,7 @@ export function sfsParameters(scheduler: SfsdConfig['scheduler'], workers: numbe
   };
 }
 
-/** c: what the config says, else the usable CPUs minus the reserve; at least 1. */
+/** c: what the config says, else one for each usable CPU (the reserve is taken off already). */
 export function workerCount(scheduler: SfsdConfig['scheduler'], usableCpus: number): number {
-  return scheduler.workers > 0 ? scheduler.workers : Math.max(1, usableCpus - scheduler.reserveCpus);
+  return scheduler.workers > 0 ? scheduler.workers : usableCpus;
 }

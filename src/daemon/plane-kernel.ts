@@ -4,6 +4,6 @@
 import { LinuxKernel } from '../linux/linux-kernel.js';
 import type { KernelContext, PlaneKernel } from './scheduling-thread.js';
 
-export function createKernel(context: KernelContext): PlaneKernel {
-  return new LinuxKernel(context);
+export function createKernel({ libc, poller, priority, realtime }: KernelContext): PlaneKernel {
+  return new LinuxKernel({ libc, poller, priority, mode: realtime ? 'fifo' : 'off' });
 }

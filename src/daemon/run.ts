@@ -17,12 +17,12 @@ import { loadKoffiLibc } from '../linux/koffi-libc.js';
 import type { Libc } from '../linux/libc.js';
 import { MonotonicClock } from '../linux/monotonic-clock.js';
 import { loadConfig } from './config.js';
-import { ControlPriority } from './control-priority.js';
+import { raiseControlPlane } from './control-priority.js';
 import { CpuAccounts } from './cpu-accounts.js';
 import { FunctionRoom } from './function-room.js';
 import { createLogger } from './logger.js';
 import { peerCredentials, startTimeOf } from './peers.js';
-import { type Permission, probePermission } from './permission.js';
+import { probePermission } from './permission.js';
 import { Releases } from './releases.js';
 import { type Scheduling, startScheduling } from './scheduling.js';
 import { packageVersion } from './version.js';
@@ -102,7 +102,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   const room = await FunctionRoom.open({ config, libc, clock, plane: scheduling.plane, permission, log });
   releases.push('functions', () => room.close());
   accounts.countSpawner(() => room.spawnerPid);
-  const priority = ControlPriority.raise({ config, libc, permission, log, schedulingTid: scheduling.tid });
+  const priority = raiseControlPlane({ config, libc, permission, log, schedulingTid: scheduling.tid });
   releases.push('priority', async () => priority.close());
   await openApi(context, { libc, scheduling, room });
   // Released first: demoted and refused before anything is torn down.

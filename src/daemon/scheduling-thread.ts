@@ -21,7 +21,9 @@ import { SubmissionReader } from './submission-ring.js';
 
 /** A kernel adapter that also tells whose group an event of the poller has ended. */
 export interface PlaneKernel extends Kernel {
-  ended(token: number): InvocationKey | undefined;
+  takeExit(token: number): InvocationKey | undefined;
+  /** Gives back what was made on the host. */
+  close(): void;
 }
 
 /** What a module named by `kernelModule` exports. The bench drives the whole daemon over one that does nothing. */
@@ -93,12 +95,13 @@ async function main(data: SchedulingThreadData): Promise<void> {
     wait: (until) => poller.wait(until, clock.now()),
     endedAt: (index) => {
       const token = poller.token(index);
-      if (token !== eventfdToken) return kernel.ended(token);
+      if (token !== eventfdToken) return kernel.takeExit(token);
       libc.read(data.eventfd, eventCount, 8);
       return undefined;
     },
     cpuTime: () => duration(cpu.microseconds(clockThreadCpu)),
   });
+  kernel.close();
   poller.close();
 }
 

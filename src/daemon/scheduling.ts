@@ -3,7 +3,7 @@
  */
 import type { SfsdConfig } from '../contracts/config.js';
 import { type Clock, duration } from '../contracts/time.js';
-import { usableCpus } from '../linux/cpus.js';
+import { UsableCpus } from '../linux/cpus.js';
 import type { Libc } from '../linux/libc.js';
 import type { CpuAccounts } from './cpu-accounts.js';
 import { sfsParameters, workerCount } from './parameters.js';
@@ -41,7 +41,8 @@ export interface Scheduling {
 export async function startScheduling(options: SchedulingOptions): Promise<Scheduling> {
   const { config, libc, clock, permission, accounts } = options;
   const { scheduler, priorities } = config;
-  const workers = workerCount(scheduler, usableCpus(libc));
+  const cpus = new UsableCpus(libc, { reserve: scheduler.reserveCpus });
+  const workers = workerCount(scheduler, cpus.count);
   const realtime = permission.mode === 'fifo';
   const policy = realtime ? scheduler.policy : 'cfs';
   const thread = await startSchedulingThread({
@@ -68,11 +69,11 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     ring: thread.ring,
     cpu: () => accounts.read(duration(state.get('polling') + state.get('scheduling'))),
   });
-  const cpus = followCpus({ config, libc, plane, workers });
+  const following = followCpus({ cpus, scheduler, plane });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= (async () => {
-      clearInterval(cpus);
+      clearInterval(following);
       plane.stop();
       await thread.ended();
     })();
@@ -92,17 +93,13 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
 
 /** c follows the CPUs that FILTER may use. */
 function followCpus(context: {
-  readonly config: SfsdConfig;
-  readonly libc: Libc;
+  readonly cpus: UsableCpus;
+  readonly scheduler: SfsdConfig['scheduler'];
   readonly plane: SharedSchedulingPlane;
-  readonly workers: number;
 }): NodeJS.Timeout {
-  let known = context.workers;
+  const { cpus, scheduler, plane } = context;
   const timer = setInterval(() => {
-    const workers = workerCount(context.config.scheduler, usableCpus(context.libc));
-    if (workers === known) return;
-    known = workers;
-    context.plane.setWorkers(workers);
+    if (cpus.refresh()) plane.setWorkers(workerCount(scheduler, cpus.count));
   }, cpusIntervalMs);
   return timer.unref();
 }

@@ -38,6 +38,10 @@ export class FunctionRegistry {
     return { spec, created };
   }
 
+  has(name: string): boolean {
+    return this.#specs.has(name);
+  }
+
   /** Throws SFSD_ERR_FUNCTION_UNKNOWN. */
   get(name: string): FunctionSpec {
     const spec = this.#specs.get(name);

@@ -1,0 +1,44 @@
+/**
+ * The control plane's own priority: every thread of this process but the scheduling thread, which raises itself. Threads that
+ * libuv or V8 start later are born SCHED_OTHER (reset on fork), so they are looked for again every second.
+ */
+import type { Logger } from 'pino';
+import type { SfsdConfig } from '../contracts/config.js';
+import type { Libc } from '../linux/libc.js';
+import { SelfPriority } from '../linux/self-priority.js';
+import type { Permission } from './permission.js';
+
+const raiseIntervalMs = 1000;
+
+export interface ControlPriorityOptions {
+  readonly config: SfsdConfig;
+  readonly libc: Libc;
+  readonly permission: Permission;
+  readonly log: Logger;
+  /** Kernel thread id of the scheduling thread. */
+  readonly schedulingTid: number;
+}
+
+export interface ControlPriority {
+  /** Every thread becomes what it was. */
+  close(): void;
+}
+
+export function raiseControlPlane(options: ControlPriorityOptions): ControlPriority {
+  const { config, libc, permission, log } = options;
+  if (permission.mode === 'off') return { close: () => {} };
+  const self = new SelfPriority(libc, { common: config.priorities.control });
+  self.assign('scheduling', options.schedulingTid, config.priorities.scheduling);
+  const raise = () => {
+    const result = self.raise();
+    if (result !== 'ok') log.warn({ event: 'priority_denied', reason: result.reason });
+  };
+  raise();
+  const timer = setInterval(raise, raiseIntervalMs).unref();
+  return {
+    close: () => {
+      clearInterval(timer);
+      self.lower();
+    },
+  };
+}
