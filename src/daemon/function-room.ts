@@ -18,6 +18,10 @@ import type { Permission } from './permission.js';
 
 const spawnerPath = fileURLToPath(new URL('../../../native/build/spawner', import.meta.url));
 
+const finishPollMs = 20;
+/** For functions that do not finish by themselves at a stop. */
+const endMaxMs = 1000;
+
 export interface FunctionRoomOptions {
   readonly config: SfsdConfig;
   readonly libc: Libc;
@@ -76,9 +80,13 @@ export class FunctionRoom {
     return this.#parts.spawner.pid;
   }
 
-  /** Lets running functions finish for `withinMs`, then ends them. */
-  finish(withinMs: number): Promise<void> {
-    return this.#parts.launcher.stop(withinMs);
+  /** Lets running functions finish for `withinMs`, then ends them: SIGTERM, and SIGKILL within `endMaxMs`. */
+  async finish(withinMs: number): Promise<void> {
+    const { launcher } = this.#parts;
+    for (let waitedMs = 0; waitedMs < withinMs && launcher.running() > 0; waitedMs += finishPollMs) {
+      await new Promise((resolve) => setTimeout(resolve, finishPollMs));
+    }
+    await launcher.stop(endMaxMs);
   }
 
   async close(): Promise<void> {

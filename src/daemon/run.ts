@@ -36,7 +36,7 @@ export interface DaemonOptions {
   readonly kernelModule?: string;
 }
 
-/** Running functions may finish for this long after SIGTERM; 2 s more are left to end the rest. */
+/** Running functions may finish for this long after SIGTERM; the rest of the 5 s is for ending those that do not. */
 const finishMaxMs = 2500;
 
 /** Runs until SIGTERM or SIGINT. Returns the exit code: 0 after an orderly stop, 1 when it had to give up. */
@@ -80,6 +80,8 @@ interface StartContext {
 async function start(context: StartContext): Promise<{ readonly ended: Promise<EndCause> }> {
   const { config, log, releases, options } = context;
   const ending = new Ending();
+  // Released last: a second SIGTERM must not cut an orderly stop short.
+  ending.listenToSignals(releases);
   const libc = loadLibc();
   const clock = new MonotonicClock(libc);
   const permission = probePermission(libc, config);
@@ -110,7 +112,6 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     await scheduling.stop();
     await room.finish(finishMaxMs);
   });
-  ending.listenToSignals(releases);
   log.info({
     event: 'ready',
     socket: config.socket.path,
