@@ -4,7 +4,7 @@
  * gives one line a rule, not one a row.
  */
 
-/** warning: the trace is used, as the action says. error: the row is not used; under `--strict` every warning with `strict` counts too. */
+/** error: the trace is refused. warning: it is used, with what the action says. info: nothing was lost. The rules are in validation.ts. */
 export type Severity = 'info' | 'warning' | 'error';
 
 /** What was done with the row. */

@@ -97,7 +97,7 @@ export function quotasOf(
   let cap = Math.max(1, Math.floor(requests * functionShareMax));
   const capacity = (): number => functions.reduce((all, one) => all + Math.min(cap, one.invocations), 0);
   while (capacity() < requests) cap = Math.ceil(cap * capGrowth);
-  const floorOf = (index: number): number => (index < functionsMin ? 1 : 0);
+  const floorOf = (index: number): number => (index < Math.min(functionsMin, requests) ? 1 : 0);
   const quotasAt = (share: number): readonly number[] =>
     functions.map((one, index) => {
       const most = Math.min(cap, one.invocations);

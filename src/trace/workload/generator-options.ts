@@ -39,6 +39,7 @@ export interface GeneratorOptions {
   readonly shift: boolean;
   /** Azure sample: the largest share of the requests that one function may have. */
   readonly functionShareMax: number;
+  /** Azure sample: the most invoked functions that get a request each; as many as there are requests at most. */
   readonly functionsMin: number;
 }
 
@@ -106,7 +107,6 @@ export function generatorOptionsOf(given: Partial<GeneratorOptions>): GeneratorO
     Number.isInteger(options.functionsMin) && options.functionsMin >= 1,
     'functions is no positive integer',
   );
-  need(options.functionsMin <= requests, 'functions is above requests');
   if (faults.count > 0) throw new SfsdError('SFSD_ERR_WORKLOAD_INVALID', { reason: faults.text() });
   const azure = options.durations === 'azure2019' && durationScale === undefined && meanMs === undefined;
   return azure ? { ...options, meanMs: azureMeanMs } : options;

@@ -63,7 +63,12 @@ export function compileWorkload(options: GeneratorOptions, inputs: GeneratorInpu
       version: 1,
       requests: options.requests,
       seed: options.seed,
-      source: sourceText(options, inputs, { sample, durationScale, span, clips: draws.some((draw) => draw.ms > options.clipMs) }),
+      source: sourceText(options, inputs, {
+        sample,
+        durationScale,
+        span,
+        clips: draws.some((draw) => draw.ms > options.clipMs),
+      }),
       gaps: options.gaps,
       durationScale,
       cores: options.cores,
@@ -183,7 +188,12 @@ function sleepsFor(
 function sourceText(
   options: GeneratorOptions,
   { trace, traceName = 'trace' }: GeneratorInputs,
-  made: { readonly sample: Sample | undefined; readonly durationScale: number; readonly span: number; readonly clips: boolean },
+  made: {
+    readonly sample: Sample | undefined;
+    readonly durationScale: number;
+    readonly span: number;
+    readonly clips: boolean;
+  },
 ): string {
   const { durations, gaps, requests, clipMs, stratified } = options;
   const parts = [durations === 'azure2019' ? `azure2019: ${traceName}` : durations];
