@@ -21,7 +21,7 @@ import type { PolicyName } from '../../contracts/invocation.js';
 import type { ReplayOutcome } from '../../contracts/replay.js';
 import type { Decision } from '../../contracts/scheduler.js';
 import type { Duration, Instant } from '../../contracts/time.js';
-import { between, toMs } from '../../contracts/time.js';
+import { after, between, toMs } from '../../contracts/time.js';
 import type { Application, WorkloadRequest } from '../workload/workload.js';
 import { sleepTotal } from '../workload/workload.js';
 
@@ -114,7 +114,7 @@ export function recordOf(issued: Issued, base: RecordBase): RequestRecord {
     return { ...known, ...nothingRan, exit: fate, errorCode: outcome?.errorCode ?? null, refusedBy };
   }
   const at = (time: Instant): number | null => (time === 0 ? null : toMs(between(base.start, time)));
-  const endMs = at(outcome.endedAt);
+  const arrivedAt = after(base.start, request.arrival);
   return {
     ...known,
     ...fateInScheduler(outcome.decisions, base),
@@ -123,8 +123,8 @@ export function recordOf(issued: Issued, base: RecordBase): RequestRecord {
     refusedBy: null,
     enqueueMs: at(outcome.enqueuedAt),
     firstRunMs: at(outcome.startedAt),
-    endMs,
-    turnaroundMs: endMs === null ? null : endMs - known.arrivalMs,
+    endMs: at(outcome.endedAt),
+    turnaroundMs: outcome.endedAt === 0 ? null : toMs(between(arrivedAt, outcome.endedAt)),
     cpuMs: toMs(outcome.cpuTime),
     voluntarySwitches: outcome.voluntarySwitches,
     involuntarySwitches: outcome.involuntarySwitches,
