@@ -216,9 +216,15 @@ export function cpuOverDemand(records: readonly RequestRecord[]): number | null 
 export function daemonShares(before: DaemonCpu, after: DaemonCpu): DaemonShares | null {
   const hostMs = (after.elapsedMs - before.elapsedMs) * after.cores;
   if (hostMs <= 0) return null;
-  const polling = (after.pollingMs - before.pollingMs) / hostMs;
-  const scheduling = (after.schedulingMs - before.schedulingMs) / hostMs;
-  const control = (after.controlMs - before.controlMs) / hostMs;
-  const spawner = (after.spawnerMs - before.spawnerMs) / hostMs;
-  return { polling, scheduling, control, spawner, total: polling + scheduling + control + spawner };
+  const polling = after.pollingMs - before.pollingMs;
+  const scheduling = after.schedulingMs - before.schedulingMs;
+  const control = after.controlMs - before.controlMs;
+  const spawner = after.spawnerMs - before.spawnerMs;
+  return {
+    polling: polling / hostMs,
+    scheduling: scheduling / hostMs,
+    control: control / hostMs,
+    spawner: spawner / hostMs,
+    total: (polling + scheduling + control + spawner) / hostMs,
+  };
 }

@@ -161,8 +161,11 @@ const nothingRan = {
 
 function fateOf({ outcome, held }: Issued): Fate {
   if (held) return 'refused';
-  if (outcome === undefined || outcome.exit.kind === 'lost') return 'lost';
-  if (outcome.errorCode !== undefined) return refusals.has(outcome.errorCode) ? 'refused' : 'failed';
+  if (outcome === undefined) return 'lost';
+  const { errorCode } = outcome;
+  if (errorCode !== undefined && refusals.has(errorCode)) return 'refused';
+  if (outcome.exit.kind === 'lost') return 'lost';
+  if (errorCode !== undefined) return 'failed';
   return outcome.exit.kind === 'exited' && outcome.exit.code === 0 ? 'completed' : 'failed';
 }
 

@@ -12,7 +12,7 @@
  * Rejected: closed loop (the load adapts to the policy and hides it, DESIGN section 4); relative gaps (each delay
  * adds up).
  */
-import { assert, reasonOf, SfsdError } from '../../contracts/errors.js';
+import { assert, SfsdError } from '../../contracts/errors.js';
 import type { StatusBody } from '../../contracts/http.js';
 import type { PolicyName } from '../../contracts/invocation.js';
 import type { ReplayOutcome, ReplayRequest, Submit } from '../../contracts/replay.js';
@@ -236,11 +236,11 @@ class Run {
   }
 }
 
-/** `Submit` never rejects; when it does all the same, the run goes on and the report names it. */
+/** `Submit` never rejects; when it does all the same, the run goes on and the request counts as lost. */
 function brokenAnswer(thrown: unknown): ReplayOutcome {
   const never = instant(0);
   return {
-    exit: { kind: 'signalled', signal: reasonOf(thrown) },
+    exit: { kind: 'lost' },
     errorCode: thrown instanceof SfsdError ? thrown.code : 'SFSD_ERR_INTERNAL',
     enqueuedAt: never,
     startedAt: never,

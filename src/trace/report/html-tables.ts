@@ -54,7 +54,7 @@ function percentileRow({ summary, policy, part, name, first, rows }: PercentileR
     formatRatio(slowdown?.median ?? null),
     formatRatio(slowdown?.p99 ?? null),
   ];
-  return markup`<tr${first ? markup` class="first"` : noMarkup}>${lead}<th class="text" scope="row">${keyed(policy)}</th>${cells.map((cell) => markup`<td>${cell}</td>`)}</tr>
+  return markup`<tr${first ? markup` class="first"` : noMarkup}>${lead}<th class="text policy" scope="row">${keyed(policy)}</th>${cells.map((cell) => markup`<td>${cell}</td>`)}</tr>
 `;
 }
 

@@ -27,9 +27,9 @@ p { margin: 0.5rem 0; max-width: 44rem; }
 .soft { color: var(--soft); }
 code, .mono { font: 0.86em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 pre { margin: 0.75rem 0; padding: 0.75rem 1rem; overflow-x: auto; background: var(--raised); border: 1px solid var(--rule); border-radius: 6px; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(12.5rem, 1fr)); gap: 0.75rem; margin: 1.75rem 0 0; padding: 0; list-style: none; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(19rem, 1fr)); gap: 0.75rem; margin: 1.75rem 0 0; padding: 0; list-style: none; }
 .tiles li { padding: 0.9rem 1rem; background: var(--raised); border: 1px solid var(--rule); border-radius: 8px; }
-.tiles b { display: block; font-size: 1.7rem; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
+.tiles b { display: block; font-size: 1.6rem; font-weight: 650; line-height: 1.3; white-space: nowrap; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 .tiles span { display: block; font-size: 0.875rem; }
 .tiles .soft { margin-top: 0.25rem; font-size: 0.8125rem; line-height: 1.4; }
 .warnings { margin: 1.75rem 0 0; padding: 0.75rem 1rem; background: var(--warn-ground); border-left: 4px solid var(--warn-rule); }
@@ -44,6 +44,7 @@ thead th { font-weight: 600; font-size: 0.8125rem; color: var(--soft); vertical-
 tbody th { font-weight: 600; }
 th.text, td.text { text-align: left; }
 td.wrap { white-space: normal; overflow-wrap: anywhere; }
+tbody th.policy { padding-left: 0.6rem; }
 th.group { text-align: center; border-bottom-color: var(--soft); }
 tbody tr.first th, tbody tr.first td { border-top: 1px solid var(--soft); }
 .key { display: inline-block; width: 0.7em; height: 0.7em; margin-right: 0.45em; border-radius: 2px; }

@@ -6,7 +6,7 @@ import Table from 'cli-table3';
 import type { ReportedPolicy, RunSummary, Summary, TimesSummary } from '../replay/comparison.js';
 import { reportedPolicies } from '../replay/comparison.js';
 import type { RatioInterval } from '../replay/statistics.js';
-import { formatCount, formatMs, formatRatio, formatShare } from './format.js';
+import { formatCount, formatMs, formatRatio, formatShare, noFigure } from './format.js';
 
 export interface TableOptions {
   /** Frames; false where the output is no terminal. */
@@ -60,11 +60,16 @@ export function summaryTable(summary: Summary, { frames }: TableOptions): string
       return row === null ? [] : [[titles[policy], ...row]];
     }),
   );
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  const lines = table.toString().split('\n');
+  if (!frames) return lines.map((line) => line.trimEnd().replace(/^ /, '')).join('\n');
+  return lines.toSpliced(headLines, 0, ruleLike(lines.at(-1) ?? '')).join('\n');
+}
+
+/** The upper frame and the two lines of heads: below them a rule, which cli-table3 draws below every row or none. */
+const headLines = 3;
+
+function ruleLike(bottom: string): string {
+  return bottom.replace('└', '├').replaceAll('┴', '┼').replace('┘', '┤');
 }
 
 function rowOf(summary: Summary, policy: ReportedPolicy): readonly string[] | null {
@@ -112,29 +117,24 @@ export function summaryLines(summary: Summary): readonly string[] {
       );
     }
   }
-  for (const [name, run] of [
-    ['CFS', cfs],
-    ['SFS', sfs],
-  ] as const) {
-    if (run !== null) lines.push(runLine(name, run));
-  }
+  if (cfs !== null) lines.push(...runLines('CFS', cfs));
+  if (sfs !== null) lines.push(...runLines('SFS', sfs));
   return [...lines, ...summary.warnings.map((warning) => `warning: ${warning}`)];
 }
 
-function runLine(name: string, run: RunSummary): string {
+function runLines(name: string, run: RunSummary): readonly string[] {
   const { counts, lagMs, daemonCpu } = run;
-  const parts = [
-    `${name} run: ${counts.issued} of ${counts.requested} sent, ${counts.completed} completed, ${counts.lost} lost`,
-    `load ${run.loadAchieved === null ? formatRatio(null) : run.loadAchieved.toFixed(2)}`,
-    `generator late ${formatMs(lagMs?.p99 ?? null)} (p99)`,
+  const load = run.loadAchieved === null ? noFigure : run.loadAchieved.toFixed(2);
+  const sent =
+    `${name} run: ${counts.issued} of ${counts.requested} sent, ${counts.completed} completed, ${counts.lost} lost; ` +
+    `load ${load}; generator late ${formatMs(lagMs?.p99 ?? null)} (p99).`;
+  if (daemonCpu === null) return [sent];
+  const percent = (share: number) => `${(share * 100).toFixed(2)}%`;
+  return [
+    sent,
+    `${name} run: daemon ${percent(daemonCpu.total)} of the host: polling ${percent(daemonCpu.polling)}, ` +
+      `scheduling ${percent(daemonCpu.scheduling)}, control ${percent(daemonCpu.control)}, spawner ${percent(daemonCpu.spawner)}.`,
   ];
-  if (daemonCpu !== null) {
-    parts.push(
-      `daemon ${(daemonCpu.total * 100).toFixed(2)}% of the host (polling ${(daemonCpu.polling * 100).toFixed(2)}%, ` +
-        `scheduling ${(daemonCpu.scheduling * 100).toFixed(2)}%)`,
-    );
-  }
-  return `${parts.join('; ')}.`;
 }
 
 /** 1.21x (1.15x to 1.28x). */
