@@ -70,6 +70,7 @@ ${row('CPU time used / asked for', (run) => (run.cpuOverDemand === null ? format
 ${row('generator late, p50 / p99 / max', ({ lagMs }) => `${formatMs(lagMs?.median ?? null)} / ${formatMs(lagMs?.p99 ?? null)} / ${formatMs(lagMs?.max ?? null)}`)}
 ${row('paths', pathsText)}
 ${row('demotions / blocks / bypasses', ({ scheduling }) => `${scheduling.demotions} / ${scheduling.blocks} / ${scheduling.bypasses}`)}
+${row('S at pick-up, median / max', ({ scheduling }) => `${formatMs(scheduling.sliceMs?.median ?? null)} / ${formatMs(scheduling.sliceMs?.max ?? null)}`)}
 ${row('queue delay, median / p99', ({ scheduling }) => `${formatMs(scheduling.queueDelayMs?.median ?? null)} / ${formatMs(scheduling.queueDelayMs?.p99 ?? null)}`)}
 ${row('daemon CPU', (run) => formatShare(run.daemonCpu?.total ?? null))}
 ${row('generator CPU', (run) => formatShare(run.generatorCpu))}
