@@ -9,6 +9,7 @@
  * sides ran the same request: the spread of durations within a workload then cancels out.
  */
 import { assert } from '../../contracts/errors.js';
+import { RandomStream } from '../workload/random.js';
 
 /** A sample in short. Same unit as the sample. */
 export interface Distribution {
@@ -91,13 +92,13 @@ export function ratioOfMeans(
   const tops = pairs.map((pair) => pair.numerator);
   const bottoms = pairs.map((pair) => pair.denominator);
   if (total(bottoms) <= 0) return null;
-  const random = seededRandom(seed);
+  const random = new RandomStream(seed, 'bootstrap');
   const ratios: number[] = [];
   for (let round = 0; round < resamples; round += 1) {
     let top = 0;
     let bottom = 0;
     for (let draw = 0; draw < pairs.length; draw += 1) {
-      const index = Math.floor(random() * pairs.length);
+      const index = random.below(pairs.length);
       top += tops[index] ?? 0;
       bottom += bottoms[index] ?? 0;
     }
@@ -109,19 +110,5 @@ export function ratioOfMeans(
     ratio: total(tops) / total(bottoms),
     low: quantileOfSorted(sorted, 0.025),
     high: quantileOfSorted(sorted, 0.975),
-  };
-}
-
-/** Uniform in [0, 1): a Weyl sequence through an integer mixer. Reproducible everywhere; far beyond what resampling needs. */
-export function seededRandom(seed: number): () => number {
-  let state = Math.trunc(seed) | 0;
-  return () => {
-    state = (state + 0x9e3779b9) | 0;
-    let mixed = state ^ (state >>> 16);
-    mixed = Math.imul(mixed, 0x21f0aaad);
-    mixed ^= mixed >>> 15;
-    mixed = Math.imul(mixed, 0x735a2d97);
-    mixed ^= mixed >>> 15;
-    return (mixed >>> 0) / 2 ** 32;
   };
 }
