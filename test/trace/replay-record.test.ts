@@ -149,8 +149,8 @@ t.test(
   },
 );
 
-t.test('the cfs policy has no S and so no series', async (t) => {
+t.test('the cfs policy is not scheduled by S and so has no series', async (t) => {
   const series = new SeriesBuilder('cfs', base);
-  series.add('r0', decided(sampleDecision('arrived', 0), sampleDecision('ended', 9)));
+  series.add('r0', decided(sampleDecision('arrived', 0, { valueMs: 20 }), sampleDecision('ended', 9)));
   t.same(series.rows(), []);
 });

@@ -63,7 +63,7 @@ t.test('a second run replaces the first', async (t) => {
   t.equal(await faultsOf(await written(folder)), '');
 });
 
-t.test('the records are computed before the order of the runs', async (t) => {
+t.test('the cfs run comes first, in whatever order the runs are given', async (t) => {
   const folder = t.testdir();
   await writeRunFolder(folder, { summary, runs: [...runs].reverse() });
   const { records } = await readRunFolder(folder);

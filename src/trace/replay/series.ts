@@ -47,6 +47,8 @@ export class SeriesBuilder {
   }
 
   add(id: string, decisions: readonly Decision[]): void {
+    // Under cfs an arrival still records the daemon's S, but nothing is scheduled by it.
+    if (this.#policy === 'cfs') return;
     for (const decision of decisions) {
       const { kind } = decision;
       if (kind === 'arrived' || kind === 'sliced') this.#addSlice(decision.at, decision.value as Duration);
@@ -84,8 +86,6 @@ export class SeriesBuilder {
   }
 
   #addSlice(at: Instant, slice: Duration): void {
-    // The cfs policy has no S: its arrivals record 0.
-    if (slice <= 0) return;
     this.#slices.push({ policy: this.#policy, kind: 'slice', atMs: this.#ms(at), sliceMs: toMs(slice) });
   }
 

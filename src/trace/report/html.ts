@@ -3,7 +3,7 @@
  * them; it reads the same in ten years and on a host without a network.
  */
 import type { ReportedPolicy, Summary } from '../replay/comparison.js';
-import { rteOf, type Sample, samplesOf } from '../replay/metrics.js';
+import { idealSamples, rteOf, type Sample, samplesOf } from '../replay/metrics.js';
 import { formatMs, formatRatio, formatShare } from './format.js';
 import { detailSections } from './html-details.js';
 import { percentileTable, slowestTable } from './html-tables.js';
@@ -108,8 +108,7 @@ function pairedSamples({ summary, records }: RunFolder): readonly PolicySamples[
     policy,
     samples: samples.filter((sample) => sets.every((ids) => ids.has(sample.id))),
   }));
-  const ideal = (paired[0]?.samples ?? []).map((sample) => ({ ...sample, turnaroundMs: sample.idealMs }));
-  return [{ policy: 'ideal', samples: ideal }, ...paired];
+  return [{ policy: 'ideal', samples: idealSamples(paired[0]?.samples ?? []) }, ...paired];
 }
 
 function charts(folder: RunFolder): Markup {
