@@ -1,0 +1,74 @@
+/**
+ * `sfsd trace gen` and `sfsd trace validate` without their command line: files in, plain data out.
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { reasonOf, SfsdError } from '../../contracts/errors.js';
+import { type AzureOptions, type AzureTrace, loadAzure2019, readAzure2019 } from '../formats/azure2019.js';
+import type { ValidationReport } from '../formats/report.js';
+import { readDurationTable } from './durations.js';
+import { compileWorkload, type GeneratorInputs } from './generator.js';
+import { type GeneratorOptions, generatorOptionsOf } from './generator-options.js';
+import type { Workload } from './workload.js';
+
+/** The sample in traces/azure2019-sample. */
+export const bundledSample = fileURLToPath(new URL('../../../../traces/azure2019-sample', import.meta.url));
+
+export interface GenerateOptions extends Partial<GeneratorOptions> {
+  /** Files or folders of an Azure 2019 trace; the bundled sample when a trace is needed and none is named. */
+  readonly trace?: readonly string[];
+  /** A duration table; the bundled one when absent. */
+  readonly table?: string;
+  readonly strict?: boolean;
+}
+
+/** Throws SFSD_ERR_WORKLOAD_INVALID, SFSD_ERR_TRACE_INVALID or SFSD_ERR_FILE, each naming all that is wrong. */
+export async function generateWorkload(given: GenerateOptions): Promise<Workload> {
+  const { trace: paths, table, strict = false, ...rest } = given;
+  const options = generatorOptionsOf(rest);
+  const inputs: { -readonly [Name in keyof GeneratorInputs]: GeneratorInputs[Name] } = {};
+  if (options.durations === 'table') inputs.table = readDurationTable(table);
+  if (options.durations === 'azure2019' || options.gaps === 'trace') {
+    const sources = paths ?? [bundledSample];
+    inputs.trace = relative(await loadAzure2019(await filesOf(sources), { strict }));
+    inputs.traceName = sources.map((path) => basename(path)).join(' ');
+  }
+  return compileWorkload(options, inputs);
+}
+
+/** Never throws for what is in the files: see `passed`. Throws SFSD_ERR_FILE when one cannot be read. */
+export async function validateTrace(
+  paths: readonly string[],
+  options: Pick<AzureOptions, 'strict' | 'minMs'> = {},
+): Promise<ValidationReport> {
+  return (await readAzure2019(await filesOf(paths), { ...options, keepCounts: false })).report;
+}
+
+/** Every CSV file of each folder, in the order of names, and every file as it is named. */
+export async function filesOf(paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length === 0) throw new SfsdError('SFSD_ERR_USAGE', { reason: 'no file or folder was named' });
+  const lists = await Promise.all(paths.map(listOf));
+  return lists.flat();
+}
+
+async function listOf(path: string): Promise<readonly string[]> {
+  try {
+    if (!(await stat(path)).isDirectory()) return [path];
+    const names = (await readdir(path)).filter((name) => name.endsWith('.csv')).sort();
+    if (names.length === 0) throw new Error('the folder holds no .csv file');
+    return names.map((name) => join(path, name));
+  } catch (thrown) {
+    throw new SfsdError('SFSD_ERR_FILE', { file: path, reason: reasonOf(thrown) }, { cause: thrown });
+  }
+}
+
+/** A workload names a trace's files without the folders of the host that compiled it, so that its bytes are the same on every host. */
+function relative(trace: AzureTrace): AzureTrace {
+  const short = <Named extends { readonly file: string }>(named: Named): Named => ({
+    ...named,
+    file: join(basename(dirname(named.file)), basename(named.file)),
+  });
+  const { files, findings } = trace.report;
+  return { ...trace, report: { ...trace.report, files: files.map(short), findings: findings.map(short) } };
+}
