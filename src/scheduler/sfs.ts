@@ -291,11 +291,17 @@ export class SfsScheduler implements Policy {
     }
   }
 
+  /**
+   * Brings the slice's end in line with how many tasks run now. What is left is at most what the reading says, and at most what
+   * the timer stood for.
+   */
   #followWidth(life: Life, width: number, now: Instant): void {
-    if (width === life.width) return;
-    const left = between(now, this.#lifecycle.pool.sliceEnd(life.worker)) * life.width;
+    const { pool } = this.#lifecycle;
+    const byTimer = between(now, pool.sliceEnd(life.worker)) * life.width;
+    const left = duration(Math.min(byTimer, this.#lifecycle.left(life)));
+    if (width === life.width && left === byTimer) return;
     life.width = width;
-    this.#lifecycle.setSliceEnd(life, now, duration(left));
+    this.#lifecycle.setSliceEnd(life, now, left);
   }
 
   #pollBlocked(life: Life, now: Instant): void {
