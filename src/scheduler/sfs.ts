@@ -297,11 +297,14 @@ export class SfsScheduler implements Policy {
    */
   #followWidth(life: Life, width: number, now: Instant): void {
     const { pool } = this.#lifecycle;
-    const byTimer = between(now, pool.sliceEnd(life.worker)) * life.width;
+    const end = pool.sliceEnd(life.worker);
+    const byTimer = between(now, end) * life.width;
     const left = duration(Math.min(byTimer, this.#lifecycle.left(life)));
     if (width === life.width && left === byTimer) return;
+    const narrower = width < life.width;
     life.width = width;
     this.#lifecycle.setSliceEnd(life, now, left);
+    if (!narrower && pool.sliceEnd(life.worker) > end) pool.setSliceEnd(life.worker, end);
   }
 
   #pollBlocked(life: Life, now: Instant): void {
