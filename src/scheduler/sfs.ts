@@ -291,11 +291,20 @@ export class SfsScheduler implements Policy {
     }
   }
 
+  /**
+   * Brings the slice's end in line with how many tasks run now. What is left is at most what the reading says, and at most what
+   * the timer stood for.
+   */
   #followWidth(life: Life, width: number, now: Instant): void {
-    if (width === life.width) return;
-    const left = between(now, this.#lifecycle.pool.sliceEnd(life.worker)) * life.width;
+    const { pool } = this.#lifecycle;
+    const end = pool.sliceEnd(life.worker);
+    const byTimer = between(now, end) * life.width;
+    const left = duration(Math.min(byTimer, this.#lifecycle.left(life)));
+    if (width === life.width && left === byTimer) return;
+    const narrower = width < life.width;
     life.width = width;
-    this.#lifecycle.setSliceEnd(life, now, duration(left));
+    this.#lifecycle.setSliceEnd(life, now, left);
+    if (!narrower && pool.sliceEnd(life.worker) > end) pool.setSliceEnd(life.worker, end);
   }
 
   #pollBlocked(life: Life, now: Instant): void {

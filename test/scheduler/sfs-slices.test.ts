@@ -93,7 +93,7 @@ t.test('without ioAware a sleeping invocation keeps its worker', async (t) => {
 
 t.test('blocked invocations beyond blockedPerPollMax take turns', async (t) => {
   const driver = new Driver({ workers: 4, blockedPerPollMax: 1 });
-  for (let count = 0; count < 4; count += 1) driver.start(burnSleepBurn(1, 5, 1));
+  for (let count = 0; count < 4; count += 1) driver.start(burnSleepBurn(1, 5, 20));
   driver.runFor(60);
   t.same(
     driver.log.of('woken').map((decision) => decision.at),

@@ -1,0 +1,111 @@
+/** The policy's data structures against plain models of them. */
+import fc from 'fast-check';
+import t from 'tap';
+import { duration, instant } from '../../src/contracts/time.js';
+import { FilterBudget } from '../../src/scheduler/filter-budget.js';
+import { SliceEstimator } from '../../src/scheduler/slice-estimator.js';
+import { noSlot, SlotRing } from '../../src/scheduler/slot-ring.js';
+import { busiestWindow, naiveSlice, type Span } from './naive.js';
+
+const seed = Number(process.env.SFSD_TEST_SEED ?? Date.now() % 2 ** 31);
+const capacity = 8;
+
+t.comment(`seed ${seed}`);
+
+t.test('a slot ring behaves like an array', async (t) => {
+  const operation = fc.record({
+    kind: fc.constantFrom('enqueue', 'enqueue', 'enqueueFirst', 'dequeue', 'remove'),
+    slot: fc.nat(capacity - 1),
+  });
+  fc.assert(
+    fc.property(fc.array(operation, { maxLength: 200 }), (operations) => {
+      const ring = new SlotRing(capacity);
+      let model: number[] = [];
+      for (const { kind, slot } of operations) {
+        const isIn = model.includes(slot);
+        if (kind === 'enqueue' && !isIn) {
+          ring.enqueue(slot);
+          model.push(slot);
+        }
+        if (kind === 'enqueueFirst' && !isIn) {
+          ring.enqueueFirst(slot);
+          model.unshift(slot);
+        }
+        if (kind === 'remove' && isIn) {
+          ring.remove(slot);
+          model = model.filter((other) => other !== slot);
+        }
+        if (kind === 'dequeue' && ring.dequeue() !== (model.shift() ?? noSlot)) return false;
+        if (ring.length !== model.length || ring.first !== (model[0] ?? noSlot)) return false;
+        for (let each = 0; each < capacity; each += 1) {
+          if (ring.has(each) !== model.includes(each)) return false;
+        }
+      }
+      return true;
+    }),
+    { seed, numRuns: 500 },
+  );
+  t.pass();
+});
+
+t.test('S is what the whole history of arrivals says', async (t) => {
+  const history = fc.array(fc.integer({ min: -2000, max: 50_000 }), { maxLength: 60 });
+  fc.assert(
+    fc.property(
+      history,
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 72 }),
+      (gaps, window, workers) => {
+        const bounds = { sliceInitial: 20_000, sliceMin: 2000, sliceMax: 1_000_000, gapMax: 40_000 };
+        const estimator = new SliceEstimator({
+          window,
+          workers,
+          sliceInitial: duration(bounds.sliceInitial),
+          sliceMin: duration(bounds.sliceMin),
+          sliceMax: duration(bounds.sliceMax),
+          gapMax: duration(bounds.gapMax),
+        });
+        let at = 0;
+        const arrivals = gaps.map((gap, order) => {
+          at += gap;
+          return { at, countedAt: 0, order };
+        });
+        return arrivals.every((arrival, index) => {
+          estimator.arrive(instant(arrival.at));
+          return estimator.slice === naiveSlice(arrivals.slice(0, index + 1), { window, workers, ...bounds });
+        });
+      },
+    ),
+    { seed, numRuns: 500 },
+  );
+  t.pass();
+});
+
+t.test('FILTER that is busy only while its budget allows leaves the gap in every window', async (t) => {
+  const turn = fc.record({
+    busy: fc.nat(150_000),
+    idle: fc.oneof(fc.nat(200), fc.nat(3000), fc.nat(20_000)),
+  });
+  const share = fc.constantFrom(0.93, 0.5, 0.07);
+  fc.assert(
+    fc.property(fc.array(turn, { minLength: 1, maxLength: 200 }), share, (turns, share) => {
+      const window = duration(100_000);
+      const budget = new FilterBudget({ share, window });
+      const spans: Span[] = [];
+      let now = 0;
+      for (const { busy, idle } of turns) {
+        if (budget.exhausted(instant(now))) now += budget.gap;
+        budget.start(instant(now));
+        const to = Math.min(now + busy, budget.pauseAt);
+        const paused = to === budget.pauseAt;
+        budget.stop(instant(to));
+        spans.push({ from: now, to });
+        now = to + (paused ? budget.gap : idle);
+      }
+      const most = busiestWindow(spans, window);
+      return most <= share * window + 1e-6;
+    }),
+    { seed, numRuns: 300 },
+  );
+  t.pass();
+});
