@@ -6,11 +6,13 @@
  *   3. still, else                        read the threads' states until one is runnable
  *
  * (2) holds because a clock is exact while its task is off the CPU: it cannot run, not even to die, and leave the clock as it was.
- * A group last seen blocked skips (1) every second time, and has its states read first: what it used in between is charged one poll later.
+ * A group last seen blocked has its states read first: it stays blocked as long as it is found asleep, whatever it did in between. Its clock
+ * is read at every second observation, so what it used meanwhile is charged one poll later.
  *
  * Births follow the clock too: who has not run has not forked. Threads are looked for at every observation in which the clock advanced,
  * children at every second, or at each when the group has children already: one that was orphaned (double fork) must not stay real-time.
- * A multi-threaded process without children has all its threads' lists of children read at every fourth.
+ * A multi-threaded process without children has all its threads' lists of children read at every fourth. What was put off is done as soon
+ * as the clock stands still.
  */
 import type { Observation } from '../contracts/kernel.js';
 import type { Duration } from '../contracts/time.js';
@@ -60,7 +62,7 @@ export class ProcessSet implements TrackedTasks {
     if (leader !== undefined) this.#add(leader);
     this.#follow(true);
     // What members used before they were attached is not charged.
-    for (const member of this.#members) member.readClock();
+    this.#baseNs = this.#usedNs;
   }
 
   /** In the order found: a parent stands before its children. */
@@ -132,7 +134,6 @@ export class ProcessSet implements TrackedTasks {
     if (!this.#promoted) return this.#ended ? 'gone' : 'ok';
     this.#promoted = false;
     this.#known = 'unknown';
-    this.#clockSkipped = true;
     for (const member of this.#members) this.#demoteMember(member);
     return this.#ended ? 'gone' : 'ok';
   }
@@ -159,25 +160,35 @@ export class ProcessSet implements TrackedTasks {
   }
 
   #look(): 'runnable' | 'blocked' | 'gone' {
-    const skips = this.#known === 'blocked' && !this.#clockSkipped;
-    this.#clockSkipped = skips;
-    if (!skips) {
-      const clocks = this.#readClocks();
-      if (clocks === 'gone') return 'gone';
-      if (clocks === 'advanced') {
-        this.#known = 'unknown';
-        return this.#follow(false) === 'gone' ? 'gone' : 'runnable';
-      }
-      if (this.#known === 'runnable') return 'runnable';
+    if (this.#known === 'blocked') return this.#lookAtSleeper();
+    const clocks = this.#readClocks();
+    if (clocks === 'gone') return 'gone';
+    if (clocks === 'advanced') {
+      this.#known = 'unknown';
+      return this.#follow(false) === 'gone' ? 'gone' : 'runnable';
     }
+    // What ran last time may have forked since it was last asked for children.
+    if (this.#sinceFind > 0 && this.#follow(true) === 'gone') return 'gone';
+    if (this.#known === 'runnable') return 'runnable';
+    const state = this.#scan();
+    if (state !== 'gone') this.#known = state;
+    return state;
+  }
+
+  #lookAtSleeper(): 'runnable' | 'blocked' | 'gone' {
     const state = this.#scan();
     if (state === 'gone') return 'gone';
-    this.#known = state;
-    if (skips && state === 'runnable' && this.#readClocks() === 'advanced') {
-      this.#known = 'unknown';
-      this.#follow(false);
+    this.#clockSkipped = !this.#clockSkipped;
+    if (state === 'blocked' && this.#clockSkipped) return 'blocked';
+    const clocks = this.#readClocks();
+    if (clocks === 'gone') return 'gone';
+    if (clocks === 'still') {
+      this.#known = state;
+      return state;
     }
-    return state;
+    // The state is older than the clock here, so that rule 2 does not hold for it.
+    if (state === 'runnable') this.#known = 'unknown';
+    return this.#follow(true) === 'gone' ? 'gone' : state;
   }
 
   #readClocks(): 'advanced' | 'still' | 'gone' {
@@ -269,6 +280,7 @@ export class ProcessSet implements TrackedTasks {
     this.#members.push(member);
     this.#byPid.set(member.pid, member);
     member.refreshTasks();
+    if (member.readClock() === 'advanced' && this.#accountNs < 0) this.#usedNs += member.cpuNs;
   }
 
   #drop(member: MemberProcess): void {
