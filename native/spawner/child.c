@@ -105,6 +105,9 @@ static void become(const struct launch *launch, const struct standing *standing)
 {
 	gid_t gid = launch->header.gid;
 	uid_t uid = launch->header.uid;
+	/* To setresuid an id of -1 means "leave it": the program would stay root. */
+	if (uid == (uid_t)-1 || gid == (gid_t)-1)
+		fail(STAGE_USER, EINVAL);
 	if (standing->root && setgroups(0, NULL) != 0)
 		fail(STAGE_USER, errno);
 	if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)

@@ -49,7 +49,8 @@ enum { WATCH_REQUESTS, WATCH_REPLIES, WATCH_SIGNALS, WATCH_CHILD };
 static struct standing standing;
 static int epoll_fd;
 static int signal_fd;
-static bool replies_watched;
+static _Alignas(4096) struct launch launch;
+static struct epoll_event *events;
 
 uint64_t monotonic_us(void)
 {
@@ -134,17 +135,18 @@ static void status_arrived(struct child *child)
 	reply_send(&reply);
 }
 
-static void start_child(struct launch *launch)
+static void start_child(void)
 {
-	const struct request_header *header = &launch->header;
+	const struct request_header *header = &launch.header;
 	int ends[2];
 	if (children_count() == CHILDREN_MAX)
 		return report_failure(header->id, STAGE_CHILDREN, EAGAIN);
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		return report_failure(header->id, STAGE_PIPE, errno);
-	pid_t pid = fork();
+	/* fork(2) without the C library's part: it writes to pages that would then be copied, for features not used here. */
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (pid == 0)
-		child_run(launch, &standing, ends[1]);
+		child_run(&launch, &standing, ends[1]);
 	int error_number = errno;
 	close(ends[1]);
 	if (pid < 0) {
@@ -165,7 +167,6 @@ static void signal_child(const struct child *child, int signal_number)
 /* False: the daemon is gone. */
 static bool read_requests(void)
 {
-	static struct launch launch;
 	for (int i = 0; i < REQUESTS_PER_ROUND_MAX && replies_have_room(); i++) {
 		struct child *child;
 		switch (request_receive(&launch)) {
@@ -174,7 +175,7 @@ static bool read_requests(void)
 		case MESSAGE_END:
 			return false;
 		case MESSAGE_LAUNCH:
-			start_child(&launch);
+			start_child();
 			break;
 		case MESSAGE_KILL:
 			child = child_by_id(launch.header.id);
@@ -268,23 +269,23 @@ static void end_all(void)
 }
 
 /* Which of the two sockets wakes us follows from whether the queue of replies has room. */
-static bool flush_replies(void)
+static bool flush_replies(bool *watched)
 {
 	bool blocked;
 	if (!replies_flush(&blocked))
 		return false;
-	if (blocked != replies_watched)
+	if (blocked != *watched)
 		watch(EPOLL_CTL_MOD, REPLY_FD, blocked ? EPOLLOUT : 0, WATCH_REPLIES);
-	replies_watched = blocked;
+	*watched = blocked;
 	return true;
 }
 
 static void loop(void)
 {
-	static struct epoll_event events[EVENTS_MAX];
 	bool requests_watched = true;
+	bool replies_watched = false;
 	bool behind = false;
-	while (flush_replies()) {
+	while (flush_replies(&replies_watched)) {
 		if (requests_watched != replies_have_room()) {
 			requests_watched = !requests_watched;
 			watch(EPOLL_CTL_MOD, REQUEST_FD, requests_watched ? EPOLLIN : 0, WATCH_REQUESTS);
@@ -330,6 +331,8 @@ static void prepare(int priority)
 	standing.reset_oom = own_oom_score_is_set();
 	inheritance_prepare(standing.root);
 	children_initialise();
+	replies_initialise();
+	events = shared_take(EVENTS_MAX * sizeof *events);
 	sigset_t handled;
 	sigemptyset(&handled);
 	sigaddset(&handled, SIGCHLD);

@@ -11,34 +11,41 @@
 
 enum { QUEUE_REPLIES_MAX = 1024, REPLIES_PER_EVENT_MAX = 2 };
 
-static unsigned char queue[QUEUE_REPLIES_MAX * REPLY_BYTES];
-static size_t queued;
+static struct {
+	size_t bytes;
+	unsigned char queue[QUEUE_REPLIES_MAX * REPLY_BYTES];
+} *waiting;
+
+void replies_initialise(void)
+{
+	waiting = shared_take(sizeof *waiting);
+}
 
 bool replies_have_room(void)
 {
-	return queued + REPLIES_PER_EVENT_MAX * REPLY_BYTES <= sizeof queue;
+	return waiting->bytes + REPLIES_PER_EVENT_MAX * REPLY_BYTES <= sizeof waiting->queue;
 }
 
 void reply_send(const struct reply *reply)
 {
-	assert(queued + REPLY_BYTES <= sizeof queue);
-	memcpy(queue + queued, reply, REPLY_BYTES);
-	queued += REPLY_BYTES;
+	assert(waiting->bytes + REPLY_BYTES <= sizeof waiting->queue);
+	memcpy(waiting->queue + waiting->bytes, reply, REPLY_BYTES);
+	waiting->bytes += REPLY_BYTES;
 }
 
 bool replies_flush(bool *blocked)
 {
 	*blocked = false;
-	while (queued > 0) {
-		ssize_t sent = send(REPLY_FD, queue, queued, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (waiting->bytes > 0) {
+		ssize_t sent = send(REPLY_FD, waiting->queue, waiting->bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent < 0) {
 			*blocked = errno == EAGAIN;
 			return *blocked;
 		}
-		queued -= (size_t)sent;
-		memmove(queue, queue + sent, queued);
+		waiting->bytes -= (size_t)sent;
+		memmove(waiting->queue, waiting->queue + sent, waiting->bytes);
 	}
 	return true;
 }

@@ -11,7 +11,7 @@
 
 enum { FILES_PER_LAUNCH = 3, FILES_RECEIVED_MAX = 16 };
 
-static _Alignas(8) char message[REQUEST_BYTES_MAX];
+static _Alignas(4096) char message[REQUEST_BYTES_MAX];
 
 void launch_close_files(struct launch *launch)
 {
@@ -76,9 +76,12 @@ static bool take_apart(struct launch *into, size_t length)
 	char *cursor = message + sizeof *header + limits;
 	const char *end = message + length;
 	into->directory = next_text(&cursor, end);
+	into->arguments = into->texts;
+	into->environment = into->arguments + header->argument_count + 1;
+	into->cgroups = into->environment + header->environment_count + 1;
 	if (into->directory == NULL || !take_list(&cursor, end, header->argument_count, into->arguments) ||
 	    !take_list(&cursor, end, header->environment_count, into->environment) ||
-	    !take_list(&cursor, end, header->cgroup_count, (char **)into->cgroups))
+	    !take_list(&cursor, end, header->cgroup_count, into->cgroups))
 		return false;
 	into->arguments[header->argument_count] = NULL;
 	into->environment[header->environment_count] = NULL;

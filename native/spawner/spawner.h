@@ -1,5 +1,6 @@
 /*
- * The spawner's parts, and what they share. One thread, no allocation after start: everything is a bounded array.
+ * The spawner's parts, and what they share. One thread, no allocation after start: everything is a
+ * bounded array.
  *
  *   main.c         start-up, the epoll loop, the end
  *   inheritance.c  what all children inherit
@@ -7,6 +8,7 @@
  *   child.c        what happens between fork and execve, in the child
  *   children.c     the table of children that live or are not yet reaped
  *   replies.c      the bounded queue of replies
+ *   memory.c       where all of that is kept
  *   layout.c       the protocol's layout as text
  */
 #ifndef SFSD_SPAWNER_H
@@ -17,15 +19,20 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* A LAUNCH taken apart; all pointers point into the message and live until the next one is read. */
+/*
+ * A LAUNCH taken apart; all pointers point into it or into the message, and live until the next one is read. The lists lie one
+ * behind the other, so that a usual request is one page of this and one of the message.
+ */
 struct launch {
 	struct request_header header;
 	const struct request_limit *limits;
 	const char *directory;
-	char *arguments[ARGUMENTS_MAX + 1];
-	char *environment[ENVIRONMENT_MAX + 1];
-	const char *cgroups[CGROUPS_MAX];
+	/* Both end with NULL. */
+	char **arguments;
+	char **environment;
+	char **cgroups;
 	int files[3];
+	char *texts[ARGUMENTS_MAX + 1 + ENVIRONMENT_MAX + 1 + CGROUPS_MAX];
 };
 
 /* What a child says through the status pipe when it fails; nothing at all when execve closed the pipe. */
@@ -75,7 +82,11 @@ struct child *child_by_id(uint64_t id);
 void child_remove(struct child *child);
 void children_each(void (*visit)(struct child *child));
 
+/* memory.c. Zeroed, never given back. */
+void *shared_take(size_t bytes);
+
 /* replies.c */
+void replies_initialise(void);
 bool replies_have_room(void);
 void reply_send(const struct reply *reply);
 /* False: the daemon is gone. `*blocked` says whether some bytes wait for the socket. */

@@ -10,7 +10,6 @@
  * and killed by us. Outputs may stay open in a dying grandchild's hands, which is why draining has a bound.
  */
 import { constants } from 'node:os';
-import { getSystemErrorName } from 'node:util';
 import { SfsdError } from '../contracts/errors.js';
 import type { CancelSignal, ExitStatus, FunctionSpec, LaunchOutcome } from '../contracts/function.js';
 import { type Clock, type Instant, instant } from '../contracts/time.js';
@@ -215,6 +214,7 @@ function failureReason(spec: FunctionSpec, { stage, errorNumber }: FailedReply):
       : stage === stageOfDirectory
         ? ` ${spec.workingDirectory}`
         : '';
-  const error = errorNumber > 0 ? getSystemErrorName(-errorNumber) : 'ended before it was executed';
+  const known = Object.entries(constants.errno).find(([, number]) => number === errorNumber)?.[0];
+  const error = errorNumber > 0 ? (known ?? `errno ${errorNumber}`) : 'it ended before that';
   return `${step}${subject}: ${error}`;
 }
