@@ -56,7 +56,7 @@ function coded(thrown: unknown, request: FastifyRequest): SfsdError {
     return new SfsdError('SFSD_ERR_BODY_TOO_LARGE', { limit: request.routeOptions.bodyLimit });
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    const type = request.headers['content-type'] ?? '(none)';
+    const type = request.headers['content-type'] || '(none)';
     return new SfsdError('SFSD_ERR_MEDIA_TYPE', { type: type.slice(0, 128) });
   }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
@@ -98,7 +98,12 @@ interface DocumentedError {
   readonly properties: object;
 }
 
-/** The `response` part of a route's schema for the codes that it can answer; SFSD_ERR_INTERNAL goes without saying. */
+/** The `response` part of the schema of a route that asks who speaks, for the codes that it can answer beside those. */
+export function guardedFailures(...codes: readonly ErrorCode[]): Record<number, DocumentedError> {
+  return failures('SFSD_ERR_FORBIDDEN', 'SFSD_ERR_KERNEL', ...codes);
+}
+
+/** As above, for a route that everybody may use. */
 export function failures(...codes: readonly ErrorCode[]): Record<number, DocumentedError> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of [...codes, 'SFSD_ERR_INTERNAL' as const]) {

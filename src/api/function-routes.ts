@@ -6,7 +6,7 @@ import { SfsdError } from '../contracts/errors.js';
 import type { FunctionSpec } from '../contracts/function.js';
 import type { FunctionBody } from '../contracts/http.js';
 import type { ApiContext } from './context.js';
-import { failures } from './errors.js';
+import { guardedFailures } from './errors.js';
 import { functionInputSchema, functionNameSchema, ref } from './schemas.js';
 
 interface Named {
@@ -35,10 +35,9 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
         response: {
           200: { description: 'Replaced.', ...ref('FunctionBody') },
           201: { description: 'Registered.', ...ref('FunctionBody') },
-          ...failures(
+          ...guardedFailures(
             'SFSD_ERR_REQUEST_INVALID',
             'SFSD_ERR_FUNCTION_INVALID',
-            'SFSD_ERR_FORBIDDEN',
             'SFSD_ERR_BODY_TOO_LARGE',
             'SFSD_ERR_MEDIA_TYPE',
             'SFSD_ERR_FUNCTIONS_FULL',
@@ -61,7 +60,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
         summary: 'All registered functions.',
         response: {
           200: { description: 'All.', type: 'array', items: ref('FunctionBody') },
-          ...failures('SFSD_ERR_FORBIDDEN'),
+          ...guardedFailures(),
         },
       },
     },
@@ -77,7 +76,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
         params: nameParams,
         response: {
           200: { description: 'The function.', ...ref('FunctionBody') },
-          ...failures('SFSD_ERR_REQUEST_INVALID', 'SFSD_ERR_FORBIDDEN', 'SFSD_ERR_FUNCTION_UNKNOWN'),
+          ...guardedFailures('SFSD_ERR_REQUEST_INVALID', 'SFSD_ERR_FUNCTION_UNKNOWN'),
         },
       },
     },
@@ -98,7 +97,12 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
         params: nameParams,
         response: {
           204: { description: 'Forgotten.', type: 'null' },
-          ...failures('SFSD_ERR_REQUEST_INVALID', 'SFSD_ERR_FORBIDDEN', 'SFSD_ERR_FUNCTION_UNKNOWN'),
+          ...guardedFailures(
+            'SFSD_ERR_REQUEST_INVALID',
+            'SFSD_ERR_FUNCTION_UNKNOWN',
+            'SFSD_ERR_BODY_TOO_LARGE',
+            'SFSD_ERR_MEDIA_TYPE',
+          ),
         },
       },
     },

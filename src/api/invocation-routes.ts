@@ -10,7 +10,7 @@ import type { ExplanationBody, InvocationBody, ResultBody } from '../contracts/h
 import type { Explanation } from '../contracts/scheduling-plane.js';
 import { decisionBody, explanationBody, resultBody } from './bodies.js';
 import type { ApiContext } from './context.js';
-import { failures } from './errors.js';
+import { guardedFailures } from './errors.js';
 import type { KeptResult } from './results.js';
 import type { Run } from './runs.js';
 import { idSchema, ref, sourceSchema } from './schemas.js';
@@ -27,10 +27,17 @@ const querystring = {
   additionalProperties: false,
   properties: { source: { ...sourceSchema, default: 'api' } },
 };
-const unknownOr = failures('SFSD_ERR_REQUEST_INVALID', 'SFSD_ERR_FORBIDDEN', 'SFSD_ERR_INVOCATION_UNKNOWN');
+const readFailures = guardedFailures('SFSD_ERR_REQUEST_INVALID', 'SFSD_ERR_INVOCATION_UNKNOWN');
+/** A body is not wanted, but one that is sent must be JSON of a decent size. */
+const writeFailures = guardedFailures(
+  'SFSD_ERR_REQUEST_INVALID',
+  'SFSD_ERR_INVOCATION_UNKNOWN',
+  'SFSD_ERR_BODY_TOO_LARGE',
+  'SFSD_ERR_MEDIA_TYPE',
+);
 
 function schemaOf(summary: string, response: object) {
-  return { schema: { tags, summary, params, querystring, response: { ...response, ...unknownOr } } };
+  return { schema: { tags, summary, params, querystring, response } };
 }
 
 export async function invocationRoutes(app: FastifyInstance, context: ApiContext): Promise<void> {
@@ -38,6 +45,7 @@ export async function invocationRoutes(app: FastifyInstance, context: ApiContext
     '/v1/invocations/:id',
     schemaOf('Where an invocation stands; asynchronous runs carry their result once they have ended.', {
       200: { description: 'As it is now.', ...ref('InvocationBody') },
+      ...readFailures,
     }),
     async (request): Promise<InvocationBody> => {
       const { decisions, incomplete, ...body } = describe(context, nameOf(request));
@@ -49,6 +57,7 @@ export async function invocationRoutes(app: FastifyInstance, context: ApiContext
     '/v1/invocations/:id/decisions',
     schemaOf('What the scheduling plane decided about it, oldest first.', {
       200: { description: 'As far as it is known now.', ...ref('ExplanationBody') },
+      ...readFailures,
     }),
     async (request): Promise<ExplanationBody> => describe(context, nameOf(request)),
   );
@@ -57,6 +66,7 @@ export async function invocationRoutes(app: FastifyInstance, context: ApiContext
     '/v1/invocations/:id/end',
     schemaOf('It is completed, although its tasks may live on.', {
       204: { description: 'Demoted and no longer managed.', type: 'null' },
+      ...writeFailures,
     }),
     async (request, reply) => {
       const name = nameOf(request);
@@ -71,6 +81,7 @@ export async function invocationRoutes(app: FastifyInstance, context: ApiContext
     '/v1/invocations/:id',
     schemaOf('Stop managing it: demoted, it lives on. A function run of ours is ended.', {
       204: { description: 'Done.', type: 'null' },
+      ...writeFailures,
     }),
     async (request, reply) => {
       const name = nameOf(request);

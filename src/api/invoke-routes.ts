@@ -18,7 +18,7 @@ import type { InvocationKey, PolicyName } from '../contracts/invocation.js';
 import { type Instant, instant } from '../contracts/time.js';
 import { decisionBody, exitText, type FinishedRun, resultBody, turnaroundMs } from './bodies.js';
 import type { ApiContext } from './context.js';
-import { failures, sendError } from './errors.js';
+import { guardedFailures, sendError } from './errors.js';
 import { nameParams } from './function-routes.js';
 import type { Run } from './runs.js';
 import { idSchema, policySchema, ref, sourceSchema } from './schemas.js';
@@ -94,9 +94,8 @@ const invokeSchema = {
       },
     },
     202: { description: 'Started; `location` names where its result will be.', ...ref('AcceptedBody') },
-    ...failures(
+    ...guardedFailures(
       'SFSD_ERR_REQUEST_INVALID',
-      'SFSD_ERR_FORBIDDEN',
       'SFSD_ERR_FUNCTION_UNKNOWN',
       'SFSD_ERR_INVOCATION_DUPLICATE',
       'SFSD_ERR_BODY_TOO_LARGE',

@@ -1,28 +1,33 @@
 /**
  * Puts a server on its unix socket.
  *
- *   1. A socket that is there already is asked: if something answers, another daemon owns it (SFSD_ERR_SOCKET_IN_USE);
- *      if nobody does, its daemon died and it is removed. The removal renames first and looks at what it took, because
- *      two daemons that start at once may both have found the same dead socket.
- *   2. The server binds in a fresh directory that only we can enter, and the socket gets its mode there: under its final
+ *   1. The server binds in a fresh directory that only we can enter, and the socket gets its mode there: under its final
  *      path it never exists with a wider one, and no process-wide umask is touched.
- *   3. link(2) gives it its final path. Unlike rename it fails when the path exists, so of two daemons one wins.
- *   4. At close the path is removed, if it is still this socket, before the server stops accepting.
+ *   2. Alone, by a lock: of two daemons that start at once each could remove what the other has just put there.
+ *      a. A socket that is at the final path already is asked. If something answers, another daemon owns it
+ *         (SFSD_ERR_SOCKET_IN_USE); if nobody does, its daemon died and it is removed.
+ *      b. link(2) gives ours its final path. Unlike rename it fails when the path exists.
+ *   3. At close the path is removed, if it is still this socket, and then the server stops accepting.
  *
  * Binding at the final path would be simpler, but node removes what it bound by name when it closes, whoever's it is by then.
  */
 import { once } from 'node:events';
-import { chmod, link, lstat, mkdir, mkdtemp, rename, rm, unlink } from 'node:fs/promises';
+import { chmod, link, lstat, mkdir, mkdtemp, rm, rmdir, unlink } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
 
 /** sun_path, less its terminator; longer names would be cut without a word. */
 const socketPathBytesMax = 107;
 const stagingPrefix = '.sfsd-';
-/** A daemon that dies or starts between two of our steps is met by looking again, this often at most. */
-const attemptsMax = 3;
+/** How long close waits for answers; the daemon as a whole has 5 s to end. */
+const closeGraceMs = 2000;
+/** The lock is held for some milliseconds. Older than `lockAgeMaxMs`, its holder was killed. */
+const lockRetryMs = 20;
+const lockAgeMaxMs = 2000;
+const lockAttemptsMax = 250;
 
 export interface ListenOptions {
   readonly path: string;
@@ -32,8 +37,11 @@ export interface ListenOptions {
 
 export interface Listening {
   readonly path: string;
-  /** Removes the socket, refuses new connections, waits for the answers under way. */
-  close(): Promise<void>;
+  /**
+   * Removes the socket, refuses new connections, waits for the answers under way: at most `graceMs` (2,000 when absent), then
+   * every connection is cut. Idempotent.
+   */
+  close(graceMs?: number): Promise<void>;
 }
 
 /** Throws SFSD_ERR_SOCKET_IN_USE and SFSD_ERR_FILE; then nothing is left behind. */
@@ -43,7 +51,7 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o755 });
     const identity = await bind(app, options);
-    return { path, close: () => close(app, path, identity) };
+    return { path, close: (graceMs = closeGraceMs) => close(app, { path, identity, graceMs }) };
   } catch (thrown) {
     await app.close();
     if (thrown instanceof SfsdError) throw thrown;
@@ -52,42 +60,36 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
 }
 
 async function bind(app: FastifyInstance, { path, mode }: ListenOptions): Promise<string> {
-  await makeWay(path);
   const staging = await mkdtemp(join(dirname(path), stagingPrefix));
   const staged = join(staging, 's');
   try {
-    if (Buffer.byteLength(path) > socketPathBytesMax || Buffer.byteLength(staged) > socketPathBytesMax) {
-      throw new SfsdError('SFSD_ERR_FILE', {
-        file: path,
-        reason: `a socket's path, with ${staged.length - dirname(path).length} bytes beside its directory, has at most ${socketPathBytesMax} bytes`,
-      });
-    }
+    requireShort(path, staged);
     app.server.listen(staged);
     await once(app.server, 'listening');
     await chmod(staged, Number.parseInt(mode, 8));
-    await claim(staged, path);
-    return identityOf(await lstat(path, { bigint: true }));
+    await alone(path, async () => {
+      await makeWay(path);
+      await link(staged, path);
+    });
+    return identityOf(await lstat(staged, { bigint: true }));
   } finally {
     await rm(staging, { recursive: true, force: true });
   }
 }
 
-/** Retries when a daemon bound the path since we looked, and has died since. */
-async function claim(staged: string, path: string): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await link(staged, path);
-      return;
-    } catch (thrown) {
-      if (errnoOf(thrown) !== 'EEXIST' || attempt === attemptsMax) throw thrown;
-      await makeWay(path);
-    }
-  }
+function requireShort(path: string, staged: string): void {
+  const longest = Math.max(Buffer.byteLength(path), Buffer.byteLength(staged));
+  if (longest <= socketPathBytesMax) return;
+  const beside = Buffer.byteLength(staged) - Buffer.byteLength(dirname(path));
+  throw new SfsdError('SFSD_ERR_FILE', {
+    file: path,
+    reason: `a socket's path has at most ${socketPathBytesMax} bytes, and its directory ${beside} less`,
+  });
 }
 
 /** Leaves no dead socket at `path`. */
 async function makeWay(path: string): Promise<void> {
-  const found = await lstat(path, { bigint: true }).catch(ifMissing);
+  const found = await lstat(path).catch(ifMissing);
   if (found === undefined) return;
   if (!found.isSocket()) {
     throw new SfsdError('SFSD_ERR_FILE', { file: path, reason: 'it exists and is not a socket' });
@@ -95,21 +97,36 @@ async function makeWay(path: string): Promise<void> {
   const answer = await probe(path);
   if (answer === 'ENOENT') return;
   if (answer !== 'ECONNREFUSED') throw new SfsdError('SFSD_ERR_SOCKET_IN_USE', { path });
-  await removeDead(path, identityOf(found));
+  await unlink(path).catch(ifMissing);
 }
 
-async function removeDead(path: string, dead: string): Promise<void> {
-  const aside = `${path}.dead-${process.pid}`;
-  const moved = await rename(path, aside).then(() => true, ifMissing);
-  if (moved === undefined) return;
-  const taken = identityOf(await lstat(aside, { bigint: true }));
-  if (taken !== dead) {
-    // Another daemon was faster and this is its living socket.
-    await link(aside, path);
-    await unlink(aside);
-    throw new SfsdError('SFSD_ERR_SOCKET_IN_USE', { path });
+/**
+ * Runs `action` while no other daemon that starts on this path does. mkdir(2) is the lock, since it fails when the folder
+ * exists; a daemon that was killed while it held it leaves it behind, and it counts no more once it is too old.
+ */
+async function alone<Result>(path: string, action: () => Promise<Result>): Promise<Result> {
+  const lock = `${path}.starting`;
+  for (let attempt = 1; !(await taken(lock)); attempt += 1) {
+    if (attempt === lockAttemptsMax) throw new SfsdError('SFSD_ERR_SOCKET_IN_USE', { path });
+    await sleep(lockRetryMs);
   }
-  await unlink(aside);
+  try {
+    return await action();
+  } finally {
+    await rmdir(lock).catch(ifMissing);
+  }
+}
+
+async function taken(lock: string): Promise<boolean> {
+  try {
+    await mkdir(lock);
+    return true;
+  } catch (thrown) {
+    if (errnoOf(thrown) !== 'EEXIST') throw thrown;
+  }
+  const held = await lstat(lock).catch(ifMissing);
+  if (held !== undefined && Date.now() - held.mtimeMs > lockAgeMaxMs) await rmdir(lock).catch(ifMissing);
+  return false;
 }
 
 /** 'connected', or why not. EAGAIN is a full backlog, EACCES another user's daemon: both are somebody's. */
@@ -125,13 +142,23 @@ async function probe(path: string): Promise<string> {
   }
 }
 
-async function close(app: FastifyInstance, path: string, identity: string): Promise<void> {
+async function close(
+  app: FastifyInstance,
+  options: { readonly path: string; readonly identity: string; readonly graceMs: number },
+): Promise<void> {
+  const { path, identity, graceMs } = options;
   const found = await lstat(path, { bigint: true }).catch(ifMissing);
-  if (found !== undefined && identityOf(found) === identity) await unlink(path);
-  await app.close();
+  if (found !== undefined && identityOf(found) === identity) await unlink(path).catch(ifMissing);
+  // A client that has connected and says nothing counts as busy to node, and would hold the daemon for ever.
+  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(cut);
+  }
 }
 
-/** Inode numbers come back at once on some file systems; with the time of creation they do not. Renaming keeps both. */
+/** Inode numbers come back at once on some file systems; together with the time of creation they do not. */
 function identityOf(stat: { readonly dev: bigint; readonly ino: bigint; readonly mtimeNs: bigint }): string {
   return `${stat.dev} ${stat.ino} ${stat.mtimeNs}`;
 }

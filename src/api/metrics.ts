@@ -211,11 +211,7 @@ function daemonReadings(registry: Registry): readonly Reading[] {
     gauge('sfsd_functions_running', 'Function instances that run now.', (s) => s.functions.running),
     gauge('sfsd_results_kept', 'Results of asynchronous runs held for GET.', (_, r) => r.resultsKept),
     gauge('sfsd_results_bytes', 'Bytes of output in those results.', (_, r) => r.resultsBytes),
-    total(
-      'sfsd_results_dropped_total',
-      'Results pushed out by newer ones before anything else.',
-      (_, r) => r.resultsDropped,
-    ),
+    total('sfsd_results_dropped_total', 'Results pushed out by newer ones.', (_, r) => r.resultsDropped),
     total(
       'sfsd_http_connections_dropped_total',
       'Connections closed at once because too many were open.',

@@ -16,7 +16,7 @@ import type { NewInvocation } from '../contracts/scheduling-plane.js';
 import type { TaskGroup } from '../contracts/task-group.js';
 import { fromMs, type Instant } from '../contracts/time.js';
 import type { ApiContext } from './context.js';
-import { errorBody, failures } from './errors.js';
+import { errorBody, guardedFailures } from './errors.js';
 import type { Identify } from './ports.js';
 import { ref, registrationsMax } from './schemas.js';
 
@@ -43,9 +43,8 @@ export async function registrationRoutes(app: FastifyInstance, context: ApiConte
             type: 'array',
             items: { anyOf: [ref('AcceptedBody'), ref('RefusedBody')] },
           },
-          ...failures(
+          ...guardedFailures(
             'SFSD_ERR_REQUEST_INVALID',
-            'SFSD_ERR_FORBIDDEN',
             'SFSD_ERR_BODY_TOO_LARGE',
             'SFSD_ERR_MEDIA_TYPE',
             'SFSD_ERR_QUEUE_FULL',

@@ -74,6 +74,7 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
     connectionsDropped: () => connectionsDropped,
   };
   installErrorHandlers(app);
+  closeConnectionsAtEnd(app);
   recordRequests(app, context);
   app.register(async (root) => {
     await describeApi(root, { version: ports.version });
@@ -129,6 +130,18 @@ async function guardedRoutes(app: FastifyInstance, context: ApiContext): Promise
   await app.register(registrationRoutes, context);
   await app.register(invocationRoutes, context);
   await app.register(invokeRoutes, context);
+}
+
+/** An answer that is sent while the server closes is its connection's last; else the connection would idle on. */
+function closeConnectionsAtEnd(app: FastifyInstance): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isClosing) reply.header('connection', 'close');
+    done();
+  });
 }
 
 /** One count and, at debug, one line for each request. */

@@ -78,7 +78,8 @@ export class Caller {
     const response = await this.client.request(options);
     const bytes = Buffer.from(await response.body.arrayBuffer());
     const type = String(response.headers['content-type'] ?? '');
-    const json: unknown = type.includes('json') ? JSON.parse(bytes.toString()) : undefined;
+    const json: unknown =
+      type.includes('json') && bytes.length > 0 ? JSON.parse(bytes.toString()) : undefined;
     return { status: response.statusCode, headers: response.headers, bytes, json };
   }
 
