@@ -1,0 +1,37 @@
+/** Is a daemon there, and does it do what it is for? */
+import { SfsdError } from '../../contracts/errors.js';
+import { withClient } from '../connect.js';
+import { defaultSocketPath } from '../context.js';
+import { timeText } from '../quantities.js';
+import { broken, degraded, type Finding, ok } from './finding.js';
+
+/** A loop this late cannot end slices on time. */
+const lateP99MsMax = 4;
+
+/** @param socket the one that was named by flag or environment; undefined when none was. */
+export async function daemonFinding(socket: string | undefined): Promise<Finding> {
+  const path = socket ?? defaultSocketPath;
+  try {
+    const status = await withClient(path, (client) => client.status());
+    const fact = `sfsd ${status.version} answers on ${path}, mode ${status.mode}`;
+    if (status.mode === 'off')
+      return degraded(
+        'daemon',
+        fact,
+        `All functions run under the fair scheduler: ${status.modeReason ?? 'so configured'}`,
+      );
+    if (status.loop.lateP99Ms > lateP99MsMax)
+      return degraded(
+        'daemon',
+        `${fact}, its loop is late by ${timeText(status.loop.lateP99Ms)} (p99)`,
+        'Slices end late. Look for other real-time tasks: ps -eLo rtprio,cls,pid,comm | sort -rn | head',
+      );
+    return ok('daemon', fact);
+  } catch (thrown) {
+    if (!(thrown instanceof SfsdError)) throw thrown;
+    const fact = `none answers on ${path} (${thrown.details.reason})`;
+    // Nobody promised one on the default path; where one was named, it is missed.
+    if (socket === undefined) return degraded('daemon', fact, 'Nothing is scheduled until: sfsd start');
+    return broken('daemon', fact, `Start it: sfsd start --socket ${socket}`);
+  }
+}

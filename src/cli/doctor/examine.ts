@@ -1,0 +1,56 @@
+/**
+ * All checks, in the order in which one explains the next: programs, kernel calls, privileges, real-time scheduling, cgroups, the
+ * daemon. A check that fails in a way it did not expect is itself a finding: the others still run.
+ */
+import { reasonOf } from '../../contracts/errors.js';
+import { loadKoffiLibc } from '../../linux/koffi-libc.js';
+import type { Libc } from '../../linux/libc.js';
+import { cgroupFinding } from './cgroups.js';
+import { daemonFinding } from './daemon.js';
+import { broken, type Finding, ok } from './finding.js';
+import { autogroupFinding, fairServerFinding, throttlingFinding, waitFinding } from './kernel.js';
+import { compilerFinding, nodeFinding, pythonFinding, spawnerFinding } from './programs.js';
+import { privilegeFinding, promotionFinding } from './realtime.js';
+
+export async function examine(options: { readonly socket: string | undefined }): Promise<readonly Finding[]> {
+  const loaded = loadKoffiLibc();
+  const libc = loaded.ok ? loaded.libc : undefined;
+  const library = loaded.ok
+    ? ok('FFI', `koffi is loaded`)
+    : broken('FFI', loaded.reason, 'Install the packages again: npm ci');
+  const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
+    ['Node', nodeFinding],
+    ['spawner', spawnerFinding],
+    ['C compiler', compilerFinding],
+    ['Python', pythonFinding],
+    ['FFI', () => library],
+    ...withLibc(libc, 'kernel wait', waitFinding),
+    ['privileges', privilegeFinding],
+    ...withLibc(libc, 'promotion', promotionFinding),
+    ['throttling', throttlingFinding],
+    ['fair server', fairServerFinding],
+    ['autogroup', autogroupFinding],
+    ['cgroups', cgroupFinding],
+    ['daemon', () => daemonFinding(options.socket)],
+  ];
+  const findings: Finding[] = [];
+  // One after the other: the promotion check makes a real-time child, and must not be measured with something else.
+  for (const [subject, check] of checks) findings.push(await settled(subject, check));
+  return findings;
+}
+
+function withLibc(
+  libc: Libc | undefined,
+  subject: string,
+  check: (libc: Libc) => Finding | Promise<Finding>,
+): readonly (readonly [string, () => Finding | Promise<Finding>])[] {
+  return libc === undefined ? [] : [[subject, () => check(libc)]];
+}
+
+async function settled(subject: string, check: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await check();
+  } catch (thrown) {
+    return broken(subject, `the check itself failed: ${reasonOf(thrown)}`, 'Please report this.');
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * `sfsd register`: hands a process that already runs to the scheduler, as a platform's hook does.
+ */
+import { randomBytes } from 'node:crypto';
+import { type Command, Option } from 'commander';
+import { type PolicyName, policyNames } from '../contracts/invocation.js';
+import { withClient } from './connect.js';
+import {
+  type CliContext,
+  commonOptions,
+  exitCodes,
+  printJson,
+  socketPath,
+  withJson,
+  withSocket,
+} from './context.js';
+import { parseCount } from './quantities.js';
+
+interface RegisterFlags {
+  readonly pid: number;
+  readonly function: string;
+  readonly id?: string;
+  readonly source?: string;
+  readonly policy?: PolicyName;
+}
+
+export function addRegisterCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('register')
+    .description('have a running process scheduled as an invocation; prints its id')
+    .requiredOption('--pid <pid>', 'all of its threads, and children born later', parseCount)
+    .requiredOption('--function <name>', 'what it is an invocation of')
+    .option('--id <id>', 'unique with its source (default: one is made up)')
+    .option('--source <source>', 'who tells of it (default: api)')
+    .addOption(new Option('--policy <policy>', 'default: the daemon’s').choices(policyNames))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sfsd register --pid 4711 --function resize\n  sfsd register --pid $! --function resize --id job-1 && wait && sfsd why job-1',
+    )
+    .action(async (flags: RegisterFlags) => {
+      const { pid, source, policy } = flags;
+      const id = flags.id ?? `${pid}-${randomBytes(4).toString('hex')}`;
+      const [answer] = await withClient(socketPath(command, context), (client) =>
+        client.register([
+          {
+            id,
+            functionName: flags.function,
+            pid,
+            ...(source === undefined ? {} : { source }),
+            ...(policy === undefined ? {} : { policy }),
+          },
+        ]),
+      );
+      if (commonOptions(command).json) printJson(context, answer);
+      if (answer !== undefined && 'code' in answer) {
+        context.terminal.err(`${answer.code}: ${answer.message}\n`);
+        context.exitWith(exitCodes.failed);
+      } else if (!commonOptions(command).json) context.terminal.out(`${id}\n`);
+    });
+  withJson(withSocket(command));
+}

@@ -1,0 +1,85 @@
+/**
+ * `sfsd status`: what the daemon is doing right now, once.
+ */
+import type { Command } from 'commander';
+import type { StatusBody } from '../contracts/http.js';
+import { withClient } from './connect.js';
+import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { shareText, timeText } from './quantities.js';
+import { paint } from './terminal.js';
+
+export function addStatusCommand(program: Command, context: CliContext): void {
+  const command = program
+    .command('status')
+    .description('show the daemon’s slice, queue, FILTER workers, budget and counters')
+    .addHelpText('after', '\nExamples:\n  sfsd status\n  sfsd status --json | jq .sliceMs')
+    .action(async () => {
+      const status = await withClient(socketPath(command, context), (client) => client.status());
+      if (commonOptions(command).json) printJson(context, status);
+      else await printStatus(context, status);
+    });
+  withJson(withSocket(command));
+}
+
+async function printStatus(context: CliContext, status: StatusBody): Promise<void> {
+  const { textTable } = await import('./text-table.js');
+  const { terminal } = context;
+  const { columns } = terminal.size();
+  const head = `sfsd ${status.version}, pid ${status.pid}, up ${timeText(status.uptimeMs)}`;
+  terminal.out(`${paint(terminal, 'bold', head)}${status.stopping ? ', stopping' : ''}\n\n`);
+  terminal.out(textTable({ rows: facts(status), columns }));
+  terminal.out(`\n${textTable({ head: workerHead, rows: workerRows(status), right: [0, 1], columns })}`);
+}
+
+export const workerHead = ['worker', 'for', 'function', 'invocation'] as const;
+
+/** One row per FILTER worker. */
+export function workerRows(status: StatusBody): string[][] {
+  return status.workers.map(({ worker, invocation }) =>
+    invocation === undefined
+      ? [String(worker), '', 'idle', '']
+      : [
+          String(worker),
+          timeText(invocation.forMs),
+          invocation.functionName,
+          `${invocation.source}/${invocation.id}`,
+        ],
+  );
+}
+
+function facts(status: StatusBody): string[][] {
+  const { counters, cpu, loop } = status;
+  const share = (ms: number): string => shareText(cpu.elapsedMs > 0 ? ms / (cpu.elapsedMs * cpu.cores) : 0);
+  return [
+    ['mode', status.modeReason === undefined ? status.mode : `${status.mode}: ${status.modeReason}`],
+    ['policy', status.policy],
+    ['slice S', timeText(status.sliceMs)],
+    ['queue', `${status.queueLength} waiting, ${status.blocked} blocked`],
+    ['live', `${status.live} of at most ${status.liveMax}`],
+    ['functions', `${status.functions.registered} registered, ${status.functions.running} running`],
+    ['budget', budgetText(status)],
+    [
+      'since start',
+      `${counters.arrivals} arrivals, ${counters.completions} completions, ${counters.bypasses} bypasses`,
+    ],
+    [
+      '',
+      `${counters.promotions} promotions, ${counters.demotions} demotions, ${counters.blocks} blocks, ${counters.wakes} wakes, ${counters.denials} denials`,
+    ],
+    ['daemon CPU', `${shareText(cpu.hostShare)} of ${cpu.cores} cores since start`],
+    [
+      '',
+      `polling ${share(cpu.pollingMs)}, scheduling ${share(cpu.schedulingMs)}, control ${share(cpu.controlMs)}, spawner ${share(cpu.spawnerMs)}`,
+    ],
+    [
+      'loop late',
+      `p50 ${timeText(loop.lateP50Ms)}, p99 ${timeText(loop.lateP99Ms)}, max ${timeText(loop.lateMaxMs)} over ${loop.samples} waits`,
+    ],
+    ...(status.decisionsLost === 0 ? [] : [['decisions', `${status.decisionsLost} lost by the log`]]),
+  ];
+}
+
+export function budgetText(status: StatusBody): string {
+  const { usedShare, maxShare, paused } = status.budget;
+  return `${shareText(usedShare)} of the window used, at most ${shareText(maxShare)}${paused ? ', paused' : ''}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * `sfsd trace gen` compiles a workload, `sfsd trace validate` says what is wrong with a trace.
+ */
+import type { Command } from 'commander';
+import type { Finding, ValidationReport } from '../trace/formats/report.js';
+import type { Workload } from '../trace/workload/workload.js';
+import { type CliContext, commonOptions, exitCodes, printJson, withJson } from './context.js';
+import { timeText } from './quantities.js';
+import { addWorkloadOptions, type WorkloadFlags } from './workload-options.js';
+
+interface GenFlags extends WorkloadFlags {
+  readonly out: string;
+  readonly drawn?: boolean;
+}
+
+export function addTraceCommand(program: Command, context: CliContext): void {
+  const group = program.command('trace').description('compile workloads and validate traces');
+  addGen(group, context);
+  addValidate(group, context);
+}
+
+function addGen(group: Command, context: CliContext): void {
+  const command = group.command('gen').description('compile a workload into a file (JSON lines)');
+  addWorkloadOptions(command)
+    .requiredOption('--out <file>', 'where it goes')
+    .option('--drawn', 'draw durations at random instead of giving each bucket its exact share')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sfsd trace gen --durations table --gaps bursty --scale 0.5 --out workload.jsonl\n  sfsd trace gen --trace day1/ --count 2000 --load 0.8 --out day1.jsonl',
+    )
+    .action(async (flags: GenFlags) => {
+      const { compileWorkload } = await import('./replay/workload-source.js');
+      const { writeWorkload } = await import('../trace/formats/json-lines.js');
+      const workload = await compileWorkload(flags, { stratified: flags.drawn !== true });
+      await writeWorkload(flags.out, workload);
+      if (commonOptions(command).json) printJson(context, { file: flags.out, header: workload.header });
+      else context.terminal.out(`${workloadLines(flags.out, workload).join('\n')}\n`);
+    });
+  withJson(command);
+}
+
+function workloadLines(file: string, { header, requests }: Workload): string[] {
+  const spanMs = (requests.at(-1)?.arrival ?? 0) / 1000;
+  return [
+    `${file}: ${requests.length} invocations in ${timeText(spanMs)}, from ${header.source}`,
+    `load ${header.loadRealised.toFixed(3)} of ${header.cores} cores (asked for: ${header.loadTarget})`,
+    `mean demand ${timeText(header.demandMean / 1000)}, short is below ${timeText(header.shortBelow / 1000)}`,
+    `${header.gaps} gaps, coefficient of variation ${header.gapCv.toFixed(2)}, seed ${header.seed}`,
+  ];
+}
+
+function addValidate(group: Command, context: CliContext): void {
+  const command = group
+    .command('validate')
+    .argument('<path...>', 'files or folders of an Azure Functions 2019 trace')
+    .description('check a trace: each fault with its file, line and count')
+    .option('--strict', 'also fail for what is repaired otherwise')
+    .addHelpText('after', '\nExample:\n  sfsd trace validate --strict traces/azure2019-sample')
+    .action(async (paths: readonly string[], flags: { readonly strict?: boolean }) => {
+      const { validateTrace } = await import('../trace/workload/generate.js');
+      const report = await validateTrace(paths, { strict: flags.strict === true });
+      if (commonOptions(command).json) printJson(context, report);
+      else context.terminal.out(`${reportLines(report).join('\n')}\n`);
+      if (!report.passed) context.exitWith(exitCodes.failed);
+    });
+  withJson(command);
+}
+
+function reportLines(report: ValidationReport): string[] {
+  return [
+    ...report.files.map(
+      ({ file, kind, rows, accepted }) => `${file}: ${kind}, ${accepted} of ${rows} rows used`,
+    ),
+    ...report.findings.map(findingLine),
+    `${report.functions} functions with ${report.invocations} invocations; dropped: ${report.lostFunctions} functions, ${report.lostInvocations} invocations`,
+    report.passed ? 'passed' : 'failed',
+  ];
+}
+
+function findingLine({ severity, code, file, line, count, action, detail }: Finding): string {
+  const times = count === 1 ? '' : `, ${count} times`;
+  return `${severity} ${code}: ${file}:${line}${times}: ${detail} (${action})`;
+}

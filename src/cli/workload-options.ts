@@ -1,0 +1,91 @@
+/**
+ * The options that describe a workload, shared by `replay` and `trace gen`, as the generator's own. What is not given keeps the
+ * generator's default; its checks name all faults at once.
+ */
+import { availableParallelism } from 'node:os';
+import { type Command, Option } from 'commander';
+import { SfsdError } from '../contracts/errors.js';
+import type { GenerateOptions } from '../trace/workload/generate.js';
+import type { GapKind } from '../trace/workload/workload.js';
+import { parseCount, parsePositive } from './quantities.js';
+
+export interface WorkloadFlags {
+  readonly trace?: string;
+  readonly durations?: 'table' | 'lognormal';
+  readonly gaps: GapKind;
+  readonly load: number;
+  readonly count: number;
+  readonly scale?: number;
+  readonly seed: number;
+  readonly cores?: number;
+  readonly mix: 'burn' | 'applications';
+  readonly sleepShare: number;
+}
+
+export function addWorkloadOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--trace <path>', 'Azure 2019 tables (default: the bundled sample)').conflicts('durations'),
+    )
+    .addOption(
+      new Option('--durations <kind>', 'no trace: the paper’s Table I, or Azure’s log-normal fit').choices([
+        'table',
+        'lognormal',
+      ]),
+    )
+    .addOption(
+      new Option('--gaps <kind>', 'between arrivals')
+        .choices(['poisson', 'bursty', 'uniform', 'trace'])
+        .default('poisson'),
+    )
+    .option('--load <load>', 'demand as a share of the cores', parsePositive, 1)
+    .option('--count <count>', 'invocations', parseCount, 400)
+    .option(
+      '--scale <factor>',
+      'multiplies all durations (default: 1; a trace: so that the mean is 185 ms)',
+      parsePositive,
+    )
+    .option('--seed <seed>', 'the same seed gives the same workload', parseCount, 1)
+    .option('--cores <count>', 'cores that the load is for (default: all)', parseCores)
+    .addOption(
+      new Option('--mix <programs>', 'exact CPU time, or fib, md and sa 60/20/20')
+        .choices(['burn', 'applications'])
+        .default('burn'),
+    )
+    .option('--sleep-share <share>', 'of the invocations that sleep once', Number, 0);
+}
+
+/** What was asked for beside a ready workload, as flags: none of it has an effect there. */
+export const workloadFlagNames = [
+  'trace',
+  'durations',
+  'gaps',
+  'load',
+  'count',
+  'scale',
+  'seed',
+  'mix',
+  'sleepShare',
+] as const;
+
+export function generatorChoice(flags: WorkloadFlags, stratified: boolean): Omit<GenerateOptions, 'mix'> {
+  const { trace, durations, gaps, load, count, scale, seed, cores, sleepShare } = flags;
+  return {
+    durations: durations ?? 'azure2019',
+    ...(trace === undefined ? {} : { trace: [trace] }),
+    gaps,
+    load,
+    requests: count,
+    ...(scale === undefined ? {} : { durationScale: scale }),
+    seed,
+    cores: cores ?? availableParallelism(),
+    stratified,
+    sleepShare,
+  };
+}
+
+function parseCores(text: string): number {
+  const cores = parseCount(text);
+  if (cores < 1) throw new SfsdError('SFSD_ERR_USAGE', { reason: '--cores is at least 1' });
+  return cores;
+}

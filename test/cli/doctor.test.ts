@@ -1,0 +1,66 @@
+/** doctor: its judgements of settings that this host does not have, and one whole run on this host. */
+import t from 'tap';
+import type { Finding } from '../../src/cli/doctor/finding.js';
+import { judgeKernelRelease, judgeThrottling } from '../../src/cli/doctor/kernel.js';
+import { overrides } from '../../src/cli/start.js';
+import { ContractServer, statusBody } from './contract-server.js';
+import { run } from './run-in-process.js';
+
+const server = new ContractServer();
+await server.listen();
+t.teardown(() => server.close());
+
+t.test('RT throttling that is off is a warning, and one below the budget is broken', async (t) => {
+  const judge = (runtimeUs: number): string => judgeThrottling({ runtimeUs, periodUs: 1_000_000 }).state;
+  t.equal(judge(950_000), 'ok');
+  t.equal(judge(-1), 'degraded');
+  t.equal(judge(0), 'broken');
+  t.equal(judge(500_000), 'broken');
+});
+
+t.test('kernels before 6.12 lack the fair server', async (t) => {
+  t.equal(judgeKernelRelease('6.1.0-18-amd64').state, 'degraded');
+  t.match(judgeKernelRelease('6.1.0-18-amd64').fact, /: CFS,/);
+  t.match(judgeKernelRelease('6.8.0').fact, /: EEVDF,/);
+  t.equal(judgeKernelRelease('6.12.3').state, 'ok');
+  t.equal(judgeKernelRelease('7.0').state, 'ok');
+});
+
+t.test('doctor names every check once, with advice wherever it is not ok', async (t) => {
+  const { code, out } = await run(['doctor', '--json', '--socket', server.socketPath]);
+  const findings = JSON.parse(out) as Finding[];
+  const subjects = findings.map((finding) => finding.subject);
+  t.equal(new Set(subjects).size, subjects.length);
+  for (const subject of ['FFI', 'kernel wait', 'privileges', 'promotion', 'throttling', 'cgroups', 'daemon'])
+    t.ok(subjects.includes(subject), subject);
+  for (const { state, subject, advice } of findings) t.equal(advice !== undefined, state !== 'ok', subject);
+  t.equal(code, findings.some((finding) => finding.state === 'broken') ? 1 : 0);
+  t.equal(findings.find((finding) => finding.subject === 'daemon')?.state, 'ok');
+});
+
+t.test('doctor prints a line for each finding and their count', async (t) => {
+  server.status = { ...statusBody, mode: 'off', modeReason: 'priorities.realtime is false' };
+  const { out } = await run(['doctor'], { environment: { SFSD_SOCKET: server.socketPath } });
+  t.match(out, /^ok +FFI +koffi is loaded$/m);
+  t.match(out, /^degraded {2}daemon .*mode off\n +All functions run under the fair scheduler: priorities/m);
+  t.match(out, /^\d+ ok, \d+ degraded, \d+ broken$/m);
+});
+
+t.test('a daemon that was named and does not answer is broken', async (t) => {
+  const { code, out } = await run(['doctor', '--socket', '/nowhere/sfsd.sock']);
+  t.equal(code, 1);
+  t.match(out, /^broken +daemon +none answers on \/nowhere\/sfsd\.sock \(there is no such socket\)$/m);
+});
+
+t.test('start turns --set into overrides: JSON where it reads as JSON, text elsewhere', async (t) => {
+  t.strictSame(
+    overrides(['scheduler.workers=2', 'scheduler.pin=true', 'log.level=debug', 'socket.path=/a=b']),
+    {
+      'scheduler.workers': 2,
+      'scheduler.pin': true,
+      'log.level': 'debug',
+      'socket.path': '/a=b',
+    },
+  );
+  t.throws(() => overrides(['=1']), { code: 'SFSD_ERR_USAGE' });
+});

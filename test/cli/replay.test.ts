@@ -1,0 +1,90 @@
+/** Small replays with real processes: a private daemon from start to end, one that runs already, an interruption, a broken start. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { PrivateDaemon } from '../../src/cli/replay/private-daemon.js';
+import { startProgram } from './run-program.js';
+
+// The machine that runs all tests is busy: bounded by each program's own limit instead.
+t.setTimeout(170_000);
+
+const limitMs = 60_000;
+const small = ['--durations', 'table', '--scale', '0.05', '--count', '24'];
+
+t.test('a workload is compiled, replayed with a private daemon, and reported', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'sfsd-test-replay-'));
+  t.teardown(() => rmSync(home, { recursive: true, force: true }));
+  const environment = { TMPDIR: home };
+  const out = join(home, 'out');
+  const compiled = join(home, 'compiled.jsonl');
+
+  const gen = await startProgram(['trace', 'gen', ...small, '--out', compiled], { limitMs }).ended;
+  t.equal(gen.code, 0, gen.err);
+  t.match(gen.out, /: 24 invocations in .* from table, stratified/);
+
+  const {
+    code,
+    out: text,
+    err,
+  } = await startProgram(['replay', '--workload', compiled, '--out', out, '--keep'], { limitMs, environment })
+    .ended;
+  t.equal(code, 0, err);
+  t.match(text, /^IDEAL .*\n *CFS .*\n *SFS /m);
+  t.match(text, /^24 of 24 requests compared/m);
+  t.match(text, /^CFS run: 24 of 24 sent, 24 completed, 0 lost/m);
+  t.ok(text.endsWith(`report: ${join(out, 'report.html')}\n`));
+  t.match(err, /^replaying under cfs: [\s\S]*^replaying under sfs: /m);
+  t.notOk((text + err).includes('\u001b'), 'no escape codes where there is no terminal');
+  t.equal(readFileSync(join(out, 'workload.jsonl'), 'utf8'), readFileSync(compiled, 'utf8'));
+  t.ok(existsSync(join(out, 'daemon.log')));
+  t.match(readdirSync(home).sort(), ['compiled.jsonl', 'out'], 'the daemon’s folder is gone');
+
+  const report = await startProgram(['report', out, '--json'], { limitMs }).ended;
+  t.equal(report.code, 0, report.err);
+  t.match(JSON.parse(report.out), { folder: out, summary: { paired: 24, cfs: {}, sfs: {} } });
+});
+
+t.test('a running daemon is used when it is named, and keeps no function of ours', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'sfsd-test-replay-'));
+  const daemon = await PrivateDaemon.start({
+    settings: {},
+    signal: new AbortController().signal,
+    tell: (text) => t.comment(text),
+  });
+  t.teardown(async () => {
+    await daemon.stop({ keepLogAs: undefined });
+    rmSync(home, { recursive: true, force: true });
+  });
+  const socket = ['--socket', daemon.socketPath];
+  const argv = ['replay', ...small, '--policy', 'sfs', '--json', '--out', join(home, 'out'), ...socket];
+  const { code, out, err } = await startProgram(argv, { limitMs }).ended;
+  t.equal(code, 0, err);
+  t.match(JSON.parse(out), { summary: { cfs: null, sfs: { counts: { completed: 24 } } } });
+  t.equal((await startProgram(['function', 'list', '--json', ...socket], { limitMs }).ended).out, '[]\n');
+});
+
+t.test('Ctrl-C ends the replay and its daemon, and writes no results', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'sfsd-test-replay-'));
+  t.teardown(() => rmSync(home, { recursive: true, force: true }));
+  const out = join(home, 'out');
+  const long = ['--durations', 'table', '--count', '100', '--scale', '1'];
+  const running = startProgram(['replay', ...long, '--out', out], { limitMs, environment: { TMPDIR: home } });
+  await running.said('replaying under cfs');
+  const started = Date.now();
+  running.child.kill('SIGINT');
+  const { code, out: text, err } = await running.ended;
+  t.equal(code, 1);
+  t.equal(text, '');
+  t.match(err, /ended by SIGINT: the replay was stopped, no results were written\n$/);
+  t.ok(Date.now() - started < 15_000, 'long before the workload’s end');
+  t.strictSame(readdirSync(home), [], 'neither results nor the daemon’s folder');
+});
+
+t.test('a daemon that does not start ends the replay with its log', async (t) => {
+  const { code, err } = await startProgram(['replay', ...small, '--set', 'scheduler.nonsense=1'], { limitMs })
+    .ended;
+  t.equal(code, 1);
+  t.match(err, /The end of the daemon’s log:\n[\s\S]*SFSD_ERR_CONFIG_INVALID[\s\S]*scheduler\.nonsense/);
+  t.match(err, /^SFSD_ERR_DAEMON_UNREACHABLE: .*it ended at its start/m);
+});
