@@ -57,10 +57,8 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     return cause.exitCode;
   } catch (thrown) {
     await releases.run();
-    const coded =
-      thrown instanceof SfsdError ? thrown : new SfsdError('SFSD_ERR_INTERNAL', { reason: reasonOf(thrown) });
-    log.fatal({ event: 'start_failed', code: coded.code, message: coded.message, stack: coded.stack });
-    throw coded;
+    if (thrown instanceof SfsdError) throw thrown;
+    throw new SfsdError('SFSD_ERR_INTERNAL', { reason: reasonOf(thrown) }, { cause: thrown });
   }
 }
 

@@ -30,6 +30,8 @@ export interface LoopPorts {
   wait(until: Instant | undefined): number;
   /** The invocation whose group has ended by event `index`, undefined when the event is something else. */
   endedAt(index: number): InvocationKey | undefined;
+  /** Called once, when status can be read and messages will be taken. */
+  ready(): void;
   /** CPU time of this thread. */
   cpuTime(): Duration;
 }
@@ -37,6 +39,8 @@ export interface LoopPorts {
 /** Runs until a stop message. */
 export function runSchedulingLoop(ports: LoopPorts): void {
   try {
+    ports.state.publish(ports.scheduler.view);
+    ports.ready();
     let next: Instant | undefined;
     let stopped = false;
     let backlog = false;

@@ -85,7 +85,6 @@ async function main(data: SchedulingThreadData): Promise<void> {
   const scheduler = createScheduler(data.policy, { clock, kernel, log }, data.parameters);
   const cpu = new ClockReader(libc);
   const eventCount = new Uint8Array(8);
-  state.set('tid', libc.gettid());
   runSchedulingLoop({
     clock,
     scheduler,
@@ -100,6 +99,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
       return undefined;
     },
     cpuTime: () => duration(cpu.microseconds(clockThreadCpu)),
+    ready: () => state.set('tid', libc.gettid()),
   });
   kernel.close();
   poller.close();

@@ -19,6 +19,9 @@ function widest(text: string): number {
   return Math.max(...text.split('\n').map((line) => line.length));
 }
 
+// A busy machine may take its time; the test runner bounds the file.
+t.setTimeout(120_000);
+
 t.test('status prints one fact a line and one row for each worker', async (t) => {
   server.status = statusBody;
   const { code, out, err } = await sfsd(['status']);

@@ -10,6 +10,9 @@ const server = new ContractServer();
 await server.listen();
 t.teardown(() => server.close());
 
+// A busy machine may take its time; the test runner bounds the file.
+t.setTimeout(120_000);
+
 t.test('RT throttling that is off is a warning, and one below the budget is broken', async (t) => {
   const judge = (runtimeUs: number): string => judgeThrottling({ runtimeUs, periodUs: 1_000_000 }).state;
   t.equal(judge(950_000), 'ok');

@@ -12,6 +12,9 @@ function sfsd(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   return run(argv, { ...options, environment: { SFSD_SOCKET: server.socketPath } });
 }
 
+// A busy machine may take its time; the test runner bounds the file.
+t.setTimeout(120_000);
+
 t.test('function put sends what was given and leaves the rest to the daemon', async (t) => {
   const { code, out } = await sfsd([
     ...[

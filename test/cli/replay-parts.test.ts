@@ -12,6 +12,9 @@ import type { Workload, WorkloadRequest } from '../../src/trace/workload/workloa
 import { ContractServer, decision, resultBody } from './contract-server.js';
 import { run } from './run-in-process.js';
 
+// A busy machine may take its time; the test runner bounds the file.
+t.setTimeout(120_000);
+
 t.test('exit texts become exit statuses, and unknown ones are lost', async (t) => {
   t.strictSame(exitOf('exited 3'), { kind: 'exited', code: 3 });
   t.strictSame(exitOf('signalled SIGKILL'), { kind: 'signalled', signal: 'SIGKILL' });
