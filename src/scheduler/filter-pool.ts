@@ -1,6 +1,7 @@
 /**
  * The c FILTER workers: which invocation each holds and when its slice may end. Arrays of one element a worker, scanned
- * whole: for the 72 workers of a large host a scan costs less than keeping a heap of timers in order.
+ * whole: for the 72 workers of a large host a scan costs less than keeping a heap of timers in order. The earliest slice end is
+ * kept, and looked for again only after it has been put off.
  */
 import { assert } from '../contracts/errors.js';
 import { type Instant, instant } from '../contracts/time.js';
@@ -14,6 +15,9 @@ export class FilterPool {
   /** Stack of idle workers. */
   #idle = new Int32Array(0);
   #idleCount = 0;
+  #nextEnd: number = never;
+  /** The worker whose slice end was the earliest has another by now. */
+  #nextEndIsStale = false;
 
   constructor(size: number) {
     this.resize(size);
@@ -47,16 +51,15 @@ export class FilterPool {
     const worker = this.#idle[this.#idleCount] ?? 0;
     this.#lives[worker] = life;
     this.#keys[worker] = life.key;
-    this.#sliceEnds[worker] = never;
     life.worker = worker;
   }
 
   free(life: Life): void {
     const worker = life.worker;
     assert(this.#lives[worker] === life, 'a worker gives up what it holds');
+    this.setSliceEnd(worker, never);
     this.#lives[worker] = undefined;
     this.#keys[worker] = 0;
-    this.#sliceEnds[worker] = never;
     this.#idle[this.#idleCount] = worker;
     this.#idleCount += 1;
   }
@@ -66,18 +69,25 @@ export class FilterPool {
   }
 
   setSliceEnd(worker: number, at: Instant): void {
+    if (at <= this.#nextEnd) this.#nextEnd = at;
+    else if (this.#sliceEnds[worker] === this.#nextEnd) this.#nextEndIsStale = true;
     this.#sliceEnds[worker] = at;
   }
 
   /** The earliest slice end; `never` when none is set. */
   nextSliceEnd(): Instant {
+    if (this.#nextEndIsStale) this.#findNextEnd();
+    return instant(this.#nextEnd);
+  }
+
+  #findNextEnd(): void {
     let next: number = never;
-    const ends = this.#sliceEnds;
-    for (let worker = 0; worker < ends.length; worker += 1) {
-      const end = ends[worker] ?? never;
+    for (let worker = 0; worker < this.#sliceEnds.length; worker += 1) {
+      const end = this.#sliceEnds[worker] ?? never;
       if (end < next) next = end;
     }
-    return instant(next);
+    this.#nextEnd = next;
+    this.#nextEndIsStale = false;
   }
 
   /** Workers beyond the new size hold nothing any more: their invocations were taken out before. */
@@ -102,5 +112,6 @@ export class FilterPool {
     this.#sliceEnds = sliceEnds;
     this.#idle = idle;
     this.#idleCount = idleCount;
+    this.#nextEndIsStale = true;
   }
 }

@@ -3,6 +3,9 @@ import fc from 'fast-check';
 import t from 'tap';
 import { duration, instant } from '../../src/contracts/time.js';
 import { FilterBudget } from '../../src/scheduler/filter-budget.js';
+import { FilterPool } from '../../src/scheduler/filter-pool.js';
+import { never } from '../../src/scheduler/limits.js';
+import { Life } from '../../src/scheduler/lives.js';
 import { SliceEstimator } from '../../src/scheduler/slice-estimator.js';
 import { noSlot, SlotRing } from '../../src/scheduler/slot-ring.js';
 import { busiestWindow, naiveSlice, type Span } from './naive.js';
@@ -47,6 +50,35 @@ t.test('a slot ring behaves like an array', async (t) => {
   );
   t.pass();
 });
+
+t.test(
+  'the earliest slice end is the least of all, whatever was set, freed and resized before',
+  async (t) => {
+    const operation = fc.record({
+      kind: fc.constantFrom('take', 'take', 'set', 'set', 'set', 'free', 'resize'),
+      worker: fc.nat(capacity - 1),
+      at: fc.nat(20),
+    });
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 100 }), (operations) => {
+        const pool = new FilterPool(capacity);
+        for (const { kind, worker, at } of operations) {
+          const life = pool.held(worker);
+          if (kind === 'take' && pool.hasIdle) pool.take(new Life(0));
+          if (kind === 'set' && life !== undefined) pool.setSliceEnd(worker, instant(at));
+          if (kind === 'free' && life !== undefined) pool.free(life);
+          if (kind === 'resize' && pool.heldCount === 0) pool.resize(1 + worker);
+          let least: number = never;
+          for (let each = 0; each < pool.size; each += 1) least = Math.min(least, pool.sliceEnd(each));
+          if (pool.nextSliceEnd() !== least) return false;
+        }
+        return true;
+      }),
+      { seed, numRuns: 500 },
+    );
+    t.pass();
+  },
+);
 
 t.test('S is what the whole history of arrivals says', async (t) => {
   const history = fc.array(fc.integer({ min: -2000, max: 50_000 }), { maxLength: 60 });
