@@ -22,6 +22,8 @@ export interface InstanceLimits {
 /** Idle groups kept: of one function, and in all. */
 const idlePerFunctionMax = 16;
 const idleMax = 512;
+/** Draining groups looked at in one call; the others have their turn later. */
+const sweptPerCallMax = 8;
 /** Rounds of reading and killing; with no new forks allowed one round suffices, the rest is for what came in between. */
 const killRoundsMax = 64;
 /** Names tried for one new group: leftovers of an earlier daemon may hold some. */
@@ -74,7 +76,7 @@ export class InstanceCgroups {
   /** Removes all our empty groups, at stop. What still holds tasks is left to whoever kills them. */
   close(): void {
     this.#closed = true;
-    this.#sweep();
+    this.#sweep(Number.POSITIVE_INFINITY);
     for (const groups of this.#idle.values()) for (const group of groups) group.remove();
     this.#idle.clear();
     this.#idleCount = 0;
@@ -105,24 +107,36 @@ export class InstanceCgroups {
     return tree && { mount: join(tree.mount, this.#parent, name), version: tree.version };
   }
 
+  /** The one given back is looked at first: most are empty by then. */
   #takeBack(group: InstanceCgroup): void {
-    this.#draining.add(group);
+    if (group.pids().length > 0) this.#draining.add(group);
+    else this.#keepIdle(group);
     this.#sweep();
   }
 
-  #sweep(): void {
+  #sweep(most = sweptPerCallMax): void {
+    const held = this.#draining.size;
+    let looked = 0;
     for (const group of this.#draining) {
-      if (group.pids().length > 0) continue;
+      if (++looked > Math.min(most, held)) return;
       this.#draining.delete(group);
-      const idle = this.#idle.get(group.functionName) ?? [];
-      if (this.#closed || idle.length >= idlePerFunctionMax || this.#idleCount >= idleMax) {
-        group.remove();
+      if (group.pids().length > 0) {
+        this.#draining.add(group); // Last in turn.
         continue;
       }
-      idle.push(group);
-      this.#idle.set(group.functionName, idle);
-      this.#idleCount++;
+      this.#keepIdle(group);
     }
+  }
+
+  #keepIdle(group: InstanceCgroup): void {
+    const idle = this.#idle.get(group.functionName) ?? [];
+    if (this.#closed || idle.length >= idlePerFunctionMax || this.#idleCount >= idleMax) {
+      group.remove();
+      return;
+    }
+    idle.push(group);
+    this.#idle.set(group.functionName, idle);
+    this.#idleCount++;
   }
 
   #prepareParent(mount: string, unified: boolean): void {

@@ -10,7 +10,7 @@ import type { TaskGroup } from '../../src/contracts/task-group.js';
 const secondsMax = '30';
 
 /** The interpreter itself: a version manager's wrapper would put a shell in between. */
-const interpreter = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], {
+export const interpreter = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], {
   encoding: 'utf8',
 }).trim();
 
