@@ -18,8 +18,11 @@ const timeoutMsMax = 2_147_483_647;
 const argumentLengthMax = 131_071;
 /** PATH_MAX, less its terminator. */
 const pathLengthMax = 4095;
-const namesMax = 1024;
-const outputMaxBytesMax = 1024 ** 3;
+/** What functions/ accepts of arguments and of environment variables. */
+const namesMax = 512;
+const concurrencyMax = 32_768;
+/** Less memory holds no process at all. */
+const memoryMinBytes = 1024 * 1024;
 
 const withoutNul = '^[^\\u0000]*$';
 const visible = '^[!-~]+$';
@@ -83,7 +86,7 @@ const functionFields = {
   env: {
     type: 'object',
     maxProperties: namesMax,
-    propertyNames: { pattern: '^[^=\\u0000]+$' },
+    propertyNames: { pattern: '^[a-zA-Z_][a-zA-Z0-9_]*$' },
     additionalProperties: { type: 'string', maxLength: argumentLengthMax, pattern: withoutNul },
     default: {},
     description: 'The whole environment; nothing is inherited.',
@@ -94,7 +97,7 @@ const functionFields = {
     pattern: '^/[^\\u0000]*$',
     default: '/',
   },
-  memoryMaxBytes: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+  memoryMaxBytes: { type: 'integer', minimum: memoryMinBytes, maximum: Number.MAX_SAFE_INTEGER },
   pidsMax: { type: 'integer', minimum: 1, maximum: pidMax },
   timeoutMs: {
     type: 'integer',
@@ -102,8 +105,8 @@ const functionFields = {
     maximum: timeoutMsMax,
     description: 'Wall time from start; 0: none.',
   },
-  concurrency: { type: 'integer', minimum: 1, maximum: 65_536 },
-  outputMaxBytes: { type: 'integer', minimum: 0, maximum: outputMaxBytesMax },
+  concurrency: { type: 'integer', minimum: 1, maximum: concurrencyMax },
+  outputMaxBytes: { type: 'integer', minimum: 0 },
   policy: policySchema,
 };
 
@@ -118,7 +121,11 @@ export function functionInputSchema(defaults: SfsdConfig['functions']): object {
       ...functionFields,
       timeoutMs: { ...timeoutMs, default: defaults.timeoutMs },
       concurrency: { ...concurrency, default: defaults.concurrency },
-      outputMaxBytes: { ...outputMaxBytes, default: defaults.outputMaxBytes },
+      outputMaxBytes: {
+        ...outputMaxBytes,
+        maximum: defaults.outputMaxBytes,
+        default: defaults.outputMaxBytes,
+      },
     },
   };
 }

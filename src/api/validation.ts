@@ -19,7 +19,15 @@ const faultsListedMax = 50;
 /** Names that callers chose are cut here when a fault quotes them. */
 const quotedLengthMax = 64;
 
-const common = { useDefaults: true, strict: true, strictTypes: false, strictRequired: false } as const;
+/** The schemas are ours and a test holds them against the meta-schema; compiling that at each start would take longer than ours. */
+const common = {
+  useDefaults: true,
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  validateSchema: false,
+  verbose: true,
+} as const;
 
 type Part = 'body' | 'query' | 'path' | 'header';
 const partNames: Readonly<Record<string, Part>> = {
@@ -31,8 +39,8 @@ const partNames: Readonly<Record<string, Part>> = {
 
 /** @param shared schemas with an `$id`, which routes refer to. */
 export function schemaCompiler(shared: readonly object[]): FastifySchemaCompiler<unknown> {
-  const first = new Ajv2020({ ...common, allErrors: false, verbose: true, schemas: [...shared] });
-  const all = new Ajv2020({ ...common, allErrors: true, verbose: true, schemas: [...shared] });
+  const first = new Ajv2020({ ...common, allErrors: false, schemas: [...shared] });
+  let all: Ajv2020 | undefined;
   return ({ schema, httpPart }) => {
     const source = schema as object;
     const part = partNames[httpPart ?? 'body'] ?? 'body';
@@ -42,6 +50,7 @@ export function schemaCompiler(shared: readonly object[]): FastifySchemaCompiler
       if (validateFirst(value)) return true;
       let errors = validateFirst.errors ?? [];
       if (isSmall(value)) {
+        all ??= new Ajv2020({ ...common, allErrors: true, schemas: [...shared] });
         validateAll ??= all.compile(source);
         validateAll(value);
         errors = validateAll.errors ?? errors;

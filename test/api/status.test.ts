@@ -2,15 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { statusBody } from '../../src/api/bodies.js';
 import { functionLabelsMax, Metrics } from '../../src/api/metrics.js';
+import { functionInputSchema, sharedSchemas } from '../../src/api/schemas.js';
 import { errorTable } from '../../src/contracts/errors.js';
 import type { LaunchOutcome } from '../../src/contracts/function.js';
 import type { StatusBody } from '../../src/contracts/http.js';
 import { instant } from '../../src/contracts/time.js';
 import { Caller } from './caller.js';
-import { rig, serve } from './simulated.js';
+import { functionsConfig, rig, serve } from './simulated.js';
 
 t.setTimeout(120_000);
 
@@ -171,6 +173,13 @@ t.test('the description is OpenAPI 3.1 and holds each route of the contract, and
   );
   t.equal(contractRoutes().length, 14);
   t.same(described.sort(), contractRoutes());
+});
+
+t.test('the schemas are valid JSON Schema', async (t) => {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
+  for (const schema of [...sharedSchemas, functionInputSchema(functionsConfig)]) {
+    t.equal(ajv.validateSchema(schema), true, ajv.errorsText(ajv.errors));
+  }
 });
 
 t.test('each operation has a summary, described responses and its path parameters', async (t) => {
