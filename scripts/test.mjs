@@ -28,9 +28,10 @@ function testFiles() {
 function runFile(file) {
   return new Promise((resolve) => {
     const started = Date.now();
+    const limit = file.name.endsWith('.full.js') ? fullTimeoutMs : fileTimeoutMs;
     const child = spawn(process.execPath, ['--single-threaded-gc', '--enable-source-maps', file.path], {
       cwd: root,
-      env: { ...process.env, TAP_COLORS: '0' },
+      env: { ...process.env, TAP_COLORS: '0', TAP_TIMEOUT: String(limit / 1000) },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
@@ -39,7 +40,6 @@ function runFile(file) {
     };
     child.stdout.setEncoding('utf8').on('data', take);
     child.stderr.setEncoding('utf8').on('data', take);
-    const limit = file.name.endsWith('.full.js') ? fullTimeoutMs : fileTimeoutMs;
     const timer = setTimeout(() => {
       take(`\nnot ok - the file ran longer than ${limit / 1000} s and was killed\n`);
       child.kill('SIGKILL');

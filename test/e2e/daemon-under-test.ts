@@ -33,7 +33,7 @@ export class DaemonUnderTest {
     this.#folder = folder;
     this.socketPath = join(folder, 'sfsd.sock');
     const words = [
-      ...['timeout', '--foreground', '--kill-after=2', String(lifeMaxSeconds)],
+      ...['timeout', '--foreground', '--kill-after=8', String(lifeMaxSeconds)],
       ...wrapper,
       join(projectRoot, 'bin', 'sfsd'),
       ...['start', '--socket', this.socketPath],

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { AcceptedBody, ErrorBody, ExplanationBody, InvocationBody } from '../../src/contracts/http.js';
 import { DaemonUnderTest, projectRoot, sleep } from './daemon-under-test.js';
-import { policiesOf, policyOf, startBounded } from './processes.js';
+import { observeInRealTime, policiesOf, policyOf, startBounded } from './processes.js';
 
 const burn = join(projectRoot, 'native/build/burn');
 const skip = process.getuid?.() === 0 ? false : 'needs root for SCHED_FIFO';
+
+if (skip === false) observeInRealTime();
 
 t.test('a short function runs to its end in FILTER; a long one is demoted at S', { skip }, async (t) => {
   const daemon = await DaemonUnderTest.start(['scheduler.sliceInitialMs=30']);

@@ -3,6 +3,17 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { loadKoffiLibc } from '../../src/linux/koffi-libc.js';
+import { SelfPriority } from '../../src/linux/self-priority.js';
+
+/** Above functions (5) and the control plane (8), below the spawner (15). */
+const observerPriority = 12;
+
+/** An observer under the fair scheduler would be starved by what it observes. What this process starts is SCHED_OTHER again. */
+export function observeInRealTime(): void {
+  const loaded = loadKoffiLibc();
+  if (loaded.ok) new SelfPriority(loaded.libc, { common: observerPriority }).raise();
+}
 
 const policies = [
   'SCHED_OTHER',
