@@ -25,6 +25,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -120,6 +121,8 @@ static void status_arrived(struct child *child)
 		return;
 	if (length == 0)
 		lower(child);
+	/* Closing is not enough: a child that is forked meanwhile holds the same pipe, and epoll would go on reporting it. */
+	watch(EPOLL_CTL_DEL, child->status_fd, 0, 0);
 	close(child->status_fd);
 	child->status_fd = -1;
 	if (length == sizeof failure) {
@@ -268,7 +271,7 @@ static void end_all(void)
 	}
 }
 
-/* Which of the two sockets wakes us follows from whether the queue of replies has room. */
+/* Sends what waits; asks to be woken when the rest can be sent. False: the daemon is gone. */
 static bool flush_replies(bool *watched)
 {
 	bool blocked;
@@ -280,38 +283,53 @@ static bool flush_replies(bool *watched)
 	return true;
 }
 
+/*
+ * Without room for replies there is nothing that we may do: wait for the daemon to read, and for that alone. Events that cannot
+ * be handled yet would wake an epoll_wait again and again, at a priority above the daemon's. False: the daemon is gone.
+ */
+static bool wait_for_room(bool *watched)
+{
+	while (flush_replies(watched)) {
+		if (replies_have_room())
+			return true;
+		struct pollfd room = { .fd = REPLY_FD, .events = POLLOUT };
+		poll(&room, 1, -1);
+	}
+	return false;
+}
+
+static void drain_signals(void)
+{
+	struct signalfd_siginfo information;
+	while (read(signal_fd, &information, sizeof information) > 0)
+		continue;
+}
+
 static void loop(void)
 {
-	bool requests_watched = true;
 	bool replies_watched = false;
+	/* Whether exits may be waiting: the signal is taken before all of them are. */
 	bool behind = false;
-	while (flush_replies(&replies_watched)) {
-		if (requests_watched != replies_have_room()) {
-			requests_watched = !requests_watched;
-			watch(EPOLL_CTL_MOD, REQUEST_FD, requests_watched ? EPOLLIN : 0, WATCH_REQUESTS);
-		}
-		int count = epoll_wait(epoll_fd, events, EVENTS_MAX, behind && replies_have_room() ? 0 : -1);
+	while (wait_for_room(&replies_watched)) {
+		int count = epoll_wait(epoll_fd, events, EVENTS_MAX, behind ? 0 : -1);
 		bool requested = false;
-		bool gone = false;
 		for (int i = 0; i < count; i++) {
 			uint32_t what = events[i].data.u32;
 			if (what == WATCH_REQUESTS)
 				requested = true;
-			else if (what == WATCH_REPLIES)
-				gone |= (events[i].events & (EPOLLERR | EPOLLHUP)) != 0;
+			else if (what == WATCH_REPLIES && (events[i].events & (EPOLLERR | EPOLLHUP)) != 0)
+				return;
 			else if (what == WATCH_SIGNALS) {
-				struct signalfd_siginfo information;
-				while (read(signal_fd, &information, sizeof information) > 0)
-					continue;
+				drain_signals();
 				behind = true;
-			} else if (replies_have_room() && child_at((int)(what - WATCH_CHILD))->status_fd >= 0)
+			} else if (what >= WATCH_CHILD && replies_have_room())
 				status_arrived(child_at((int)(what - WATCH_CHILD)));
 		}
 		if (behind) {
 			reap();
 			behind = !replies_have_room();
 		}
-		if (gone || (requested && !read_requests()))
+		if (requested && !read_requests())
 			return;
 	}
 }

@@ -129,7 +129,7 @@ export class Instance implements SpawnListener {
 
   lost(): void {
     if (this.#startedAt === undefined) {
-      this.#parts.cgroup.kill();
+      this.#killMembers();
       this.#finish(() => this.#parts.onFailed(new SfsdError('SFSD_ERR_SPAWNER_LOST')));
     } else {
       this.#over(this.#parts.clock.now());
@@ -146,8 +146,7 @@ export class Instance implements SpawnListener {
     clearTimeout(this.#timeout);
     clearTimeout(this.#grace);
     if (this.#refusal === undefined) this.#parts.onExited();
-    const { cgroup } = this.#parts;
-    if (cgroup.pids().length > 0) cgroup.kill();
+    if (this.#parts.cgroup.pids().length > 0) this.#killMembers();
     if (this.#channels?.closed === false) this.#drain = setTimeout(() => this.#finishRun(), drainMaxMs);
     else this.#finishRun();
   }
@@ -170,7 +169,15 @@ export class Instance implements SpawnListener {
   #kill(): void {
     this.#parts.spawner.kill(this.#spawnId, constants.signals.SIGKILL);
     // Before its start only the spawner knows the child: the cgroup may not hold it yet.
-    if (this.#startedAt !== undefined) this.#parts.cgroup.kill();
+    if (this.#startedAt !== undefined) this.#killMembers();
+  }
+
+  #killMembers(): void {
+    try {
+      this.#parts.cgroup.kill();
+    } catch {
+      // Someone removed the group: then nobody is in it.
+    }
   }
 
   #outcome(): LaunchOutcome {

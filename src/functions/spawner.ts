@@ -18,6 +18,7 @@ import type { Socket } from 'node:net';
 import { assert, reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Libc } from '../linux/libc.js';
 import {
+  childrenMax,
   decodeReply,
   type ExitedReply,
   encodeKill,
@@ -60,17 +61,21 @@ export type SpawnerEvent =
 
 /** Launches sent and not yet answered; beyond it a launch is refused. */
 const startingMax = 1024;
-/** Messages that wait for room in the socket: every launch that may start, and a kill for each. */
-const outgoingMax = 4 * startingMax;
+/** Messages that wait for room in the socket: every launch that may start, and two signals for each child that may live. */
+const outgoingMax = startingMax + 2 * childrenMax;
 const outgoingRetryMs = 1;
 const readyMaxMs = 10_000;
-const endMaxMs = 4_000;
+/** The program gives itself 2 s to end what it started; then it is killed, and waited for this much longer. */
+const endMaxMs = 2_500;
+const killedEndMaxMs = 1_000;
 const stableMs = 10_000;
 const restartDelayMinMs = 100;
 const restartDelayMaxMs = 5_000;
 const resetOnFork = 0x4000_0000;
 const seqpacket = 5;
 const tryAgain = -11;
+const brokenPipe = -32;
+const connectionReset = -104;
 
 interface Outgoing {
   readonly bytes: Uint8Array;
@@ -164,10 +169,15 @@ export class Spawner {
   kill(id: number, signalNumber: number): void {
     const life = this.#life;
     if (life === undefined || !this.#listeners.has(id)) return;
-    this.#send(life, encodeKill(this.#message, id, signalNumber), []);
+    try {
+      this.#send(life, encodeKill(this.#message, id, signalNumber), []);
+    } catch (thrown) {
+      // Its death ends what it runs; the listener hears of that.
+      if (!(thrown instanceof SfsdError && thrown.code === 'SFSD_ERR_SPAWNER_LOST')) throw thrown;
+    }
   }
 
-  /** Ends the spawner and with it everything it started. */
+  /** Ends the spawner and with it everything it started; bounded, whatever state it is in. */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#restart);
@@ -177,9 +187,14 @@ export class Spawner {
       this.#whenEnded = resolve;
     });
     this.#options.libc.close(life.socket);
-    const limit = setTimeout(() => life.process.kill('SIGKILL'), endMaxMs);
-    await ended;
-    clearTimeout(limit);
+    const killing = setTimeout(() => life.process.kill('SIGKILL'), endMaxMs);
+    let deadline: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      deadline = setTimeout(resolve, endMaxMs + killedEndMaxMs);
+    });
+    await Promise.race([ended, late]);
+    clearTimeout(killing);
+    clearTimeout(deadline);
   }
 
   #begin(): void {
@@ -244,10 +259,11 @@ export class Spawner {
       this.#closeAll(fds);
       return;
     }
-    // Anything but a full socket means that the spawner is dying: its end is reported by its close.
-    if (result !== tryAgain) throw new SfsdError('SFSD_ERR_SPAWNER_LOST');
-    if (this.#outgoing.length >= outgoingMax)
-      throw new SfsdError('SFSD_ERR_QUEUE_FULL', { limit: outgoingMax });
+    if (result === brokenPipe || result === connectionReset) throw new SfsdError('SFSD_ERR_SPAWNER_LOST');
+    if (result !== tryAgain) {
+      throw new SfsdError('SFSD_ERR_KERNEL', { call: 'sendmsg to the spawner', reason: `errno ${-result}` });
+    }
+    assert(this.#outgoing.length < outgoingMax, 'launches and signals are bounded before they get here');
     this.#outgoing.push({ bytes: Uint8Array.from(this.#message.subarray(0, length)), length, fds });
     this.#retryLater();
   }

@@ -41,6 +41,13 @@ t.test('a child of the program counts too, once it is waited for', async (t) => 
   t.ok(outcome.cpuMs >= 30 && outcome.cpuMs <= 40, `${outcome.cpuMs} ms`);
 });
 
+t.test('without real-time priorities it is the same', async (t) => {
+  const other = await startHost({ priority: 0 });
+  t.teardown(() => other.close());
+  const { outcome } = await run(other, burn(other, '5'));
+  t.same(outcome.exit, { kind: 'exited', code: 0 });
+});
+
 t.test('a signal that ends the program is named', async (t) => {
   const { outcome } = await run(host, shell(host, 'kill -9 $$'));
   t.same(outcome.exit, { kind: 'signalled', signal: 'SIGKILL' });

@@ -154,6 +154,6 @@ t.test('a death of the whole daemon ends the spawner and its functions', async (
   const layout = CgroupLayout.detect();
   const trees = ['pids', 'memory'].flatMap((name) => layout.controllerPath(name) ?? []);
   for (const tree of new Set(trees)) {
-    for (const group of groupsBelow(`${tree}/sfsd-test-${daemon.pid}`).reverse()) rmdirSync(group);
+    for (const group of groupsBelow(`${tree}/sfsd-test-${pids[1]}`).reverse()) rmdirSync(group);
   }
 });

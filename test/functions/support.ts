@@ -121,7 +121,8 @@ export async function startHost(
     priority: options.priority ?? 15,
     report: (event) => events.push(event),
   });
-  const cgroups = new InstanceCgroups(CgroupLayout.detect(), { parent: `/sfsd-test-${process.pid}` });
+  // A parent cgroup belongs to one daemon only, and a test file may have several hosts.
+  const cgroups = new InstanceCgroups(CgroupLayout.detect(), { parent: `/sfsd-test-${spawner.pid}` });
   const limits = {
     killGraceMs: 200,
     outputMaxBytes: 1024 * 1024,
