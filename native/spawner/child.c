@@ -82,7 +82,13 @@ static void apply_limits(const struct launch *launch, bool reset_oom)
 		write_file("/proc/self/oom_score_adj", "0", STAGE_LIMITS);
 	for (int i = 0; i < launch->header.limit_count; i++) {
 		const struct request_limit *limit = &launch->limits[i];
-		struct rlimit value = { .rlim_cur = limit->soft, .rlim_max = limit->hard };
+		struct rlimit value;
+		if (getrlimit((__rlimit_resource_t)limit->resource, &value) != 0)
+			fail(STAGE_LIMITS, errno);
+		/* A request lowers a limit, and never raises it above ours: a daemon without privileges could not. */
+		if (value.rlim_max > limit->hard)
+			value.rlim_max = limit->hard;
+		value.rlim_cur = limit->soft < value.rlim_max ? limit->soft : value.rlim_max;
 		if (setrlimit((__rlimit_resource_t)limit->resource, &value) != 0)
 			fail(STAGE_LIMITS, errno);
 	}
