@@ -4,17 +4,20 @@
 import type { EndReason, InvocationKey, Submission } from './invocation.js';
 import type { Duration, Instant } from './time.js';
 
+export type Admission = 'ok' | 'gone' | 'denied' | 'duplicate' | 'full';
+
 export interface Scheduler {
   /**
-   * Takes a new invocation. 'gone': its group had ended already. 'duplicate': the key is live. 'full': the bound on live
-   * invocations is reached. Only 'ok' leaves state behind. Decisions are made by the next `tick`.
+   * Takes a new invocation. 'gone': its group had ended already. 'denied': we may not touch it, so nobody would see its end.
+   * 'duplicate': the key is live. 'full': the bound on live invocations is reached. Only 'ok' leaves state behind. Decisions
+   * are made by the next `tick`.
    */
-  submit(submission: Submission): 'ok' | 'gone' | 'duplicate' | 'full';
+  submit(submission: Submission): Admission;
   /**
    * A new busy period on a persistent instance: as `submit`, but it counts as an arrival for S only once it has run for
    * `arrivalAfter` (DESIGN: 1 ms), so that microsecond calls do not drown the inter-arrival window.
    */
-  begin(submission: Submission): 'ok' | 'gone' | 'duplicate' | 'full';
+  begin(submission: Submission): Admission;
   /** Unknown keys are ignored: an exit and a completion may cross. */
   end(key: InvocationKey, reason: EndReason): void;
   /** Does all that is due at the clock's now; returns when to call again, undefined when nothing is pending. */

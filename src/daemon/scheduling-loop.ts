@@ -11,7 +11,13 @@
  */
 
 import type { EndReason, InvocationKey } from '../contracts/invocation.js';
-import type { DecisionLog, Scheduler } from '../contracts/scheduler.js';
+import {
+  type Admission,
+  type DecisionLog,
+  endReasons,
+  lifeStates,
+  type Scheduler,
+} from '../contracts/scheduler.js';
 import { between, type Clock, type Duration, type Instant, instant, noTime } from '../contracts/time.js';
 
 import type { PlaneState } from './plane-state.js';
@@ -106,10 +112,12 @@ function refuse(refusal: {
   readonly log: DecisionLog;
   readonly at: Instant;
   readonly key: InvocationKey;
-  readonly answer: 'gone' | 'duplicate' | 'full';
+  readonly answer: Exclude<Admission, 'ok'>;
 }): void {
-  const reason: EndReason = refusal.answer === 'gone' ? 'exited' : 'cancelled';
-  refusal.log.record('ended', refusal.at, refusal.key, -1, noTime, reason === 'exited' ? 0 : 2, 0);
+  const { log, at, key, answer } = refusal;
+  const reason: EndReason = answer === 'gone' ? 'exited' : 'cancelled';
+  if (answer === 'denied') log.record('denied', at, key, -1, noTime, 0, 0);
+  log.record('ended', at, key, -1, noTime, endReasons.indexOf(reason), lifeStates.indexOf('fair'));
 }
 
 function charge(ports: LoopPorts, turn: { readonly spent: Duration; readonly pollsBefore: number }): void {

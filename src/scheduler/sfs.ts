@@ -26,7 +26,7 @@ import { assert } from '../contracts/errors.js';
 import type { EndReason, InvocationKey, PolicyName, Submission } from '../contracts/invocation.js';
 import { invocationKey } from '../contracts/invocation.js';
 import type { Kernel } from '../contracts/kernel.js';
-import type { DecisionLog, Scheduler, SchedulerView, SfsParameters } from '../contracts/scheduler.js';
+import type { Admission, DecisionLog, SchedulerView, SfsParameters } from '../contracts/scheduler.js';
 import { after, between, type Clock, duration, type Instant, instant, noTime } from '../contracts/time.js';
 import { Lifecycle, type SfsPorts } from './lifecycle.js';
 import { never, sliceRest } from './limits.js';
@@ -37,8 +37,6 @@ import { SliceEstimator } from './slice-estimator.js';
 
 /** The key of decisions about the whole pool. */
 const noKey = invocationKey(0);
-
-type Admission = ReturnType<Scheduler['submit']>;
 
 export class SfsScheduler implements Policy {
   readonly view: SchedulerView;
@@ -142,11 +140,11 @@ export class SfsScheduler implements Policy {
     this.#countDue(now);
     const identity = identityOf(submission.group);
     const attached = this.#attach(submission, identity, kind, now);
-    if (attached === 'gone') return 'gone';
+    if (attached !== 'ok') return attached;
 
     const arrivedAt = instant(Math.min(submission.arrivedAt, now));
     const life = lives.open(submission, identity, arrivedAt);
-    life.attached = attached === 'ok';
+    life.attached = true;
     this.#lifecycle.record('arrived', now, life, this.#estimator.slice, queue.length);
     if ((submission.policy ?? this.#policyDefault) === 'cfs') {
       counters.arrivals += 1;
@@ -155,8 +153,7 @@ export class SfsScheduler implements Policy {
     }
     if (kind === 'busyPeriod') this.#countLater(life, now);
     else this.#countArrival(arrivedAt, now);
-    if (life.attached) queue.enqueue(life.slot);
-    else this.#lifecycle.deny(life, now);
+    queue.enqueue(life.slot);
     return 'ok';
   }
 

@@ -10,7 +10,7 @@ export type Place = 'queued' | 'filter' | 'blocked' | 'fair' | 'ended';
 export class Ledger {
   readonly queue: number[] = [];
   readonly places = new Map<number, Place>();
-  /** Keys that never enter the queue: policy cfs, or an attach that is denied. */
+  /** Keys that never enter the queue: policy cfs. */
   readonly #fairFromStart: ReadonlySet<number>;
   #paused = false;
   #at = 0;
@@ -55,7 +55,7 @@ export class Ledger {
         break;
       case 'denied':
         if (place === 'queued') this.#fromHead(key, say);
-        else assert(place === 'filter' || (place === 'fair' && this.#fairFromStart.has(key)), say);
+        else assert(place === 'filter', say);
         this.places.set(key, 'fair');
         break;
       case 'blocked':

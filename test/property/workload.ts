@@ -166,7 +166,6 @@ class CheckedRun {
     }
     while (driver.scheduler.view.live > 0 && driver.now < horizon) {
       driver.runUntil(instant(driver.now + 100_000));
-      this.#endUnattached();
     }
     this.#checkEnd();
     return driver.log.all;
@@ -198,9 +197,11 @@ class CheckedRun {
     const driver = this.#driver;
     const key = this.#started.length + 1;
     this.#started.push(key);
-    if (step.cfs || step.program.attach === 'denied') this.#fairFromStart.add(key);
+    if (step.cfs) this.#fairFromStart.add(key);
     const now = driver.now;
-    if (!step.cfs) {
+    const refused = step.program.attach === 'denied';
+    if (refused) this.#endedAt.set(key, now);
+    if (!step.cfs && !refused) {
       const countedAt = step.busyPeriod ? now + 1000 : now;
       const arrival = {
         at: step.busyPeriod ? countedAt : now - step.ago,
@@ -228,18 +229,6 @@ class CheckedRun {
     this.#takeDecisions();
     this.#ledger.putBack(excess);
     this.#driver.tick();
-  }
-
-  /** Nobody but the caller can tell of the end of a group that may not be touched. */
-  #endUnattached(): void {
-    const { kernel, scheduler } = this.#driver;
-    for (const group of kernel.groups()) {
-      const key = group.pid - 100;
-      if (!group.exited || group.program.attach !== 'denied' || this.#endedAt.has(key)) continue;
-      const live = this.#driver.log.all.find((decision) => decision.key === key);
-      if (live !== undefined) scheduler.end(live.key, 'completed');
-      this.#takeDecisions();
-    }
   }
 
   #takeDecisions(): void {
