@@ -3,6 +3,7 @@
  */
 import { readdirSync } from 'node:fs';
 import t from 'tap';
+import { fromMs } from '../../src/contracts/time.js';
 import { skipUnlessRoot, startPython, stateOf, until } from './children.js';
 import { harness } from './harness.js';
 
@@ -215,7 +216,7 @@ t.test('of several that die at once each is reported once', options, async (t) =
     keys.slice(1),
     'but not one that was released meanwhile',
   );
-  t.same(exits(1, 50 as never), [], 'and none again');
+  t.same(exits(1, fromMs(50)), [], 'and none again');
 });
 
 t.test('a released group leaves no descriptor open', options, async (t) => {
