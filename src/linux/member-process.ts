@@ -140,7 +140,11 @@ export class MemberProcess {
       }
       if (task !== undefined) tasks.push(task);
     }
-    for (const ended of known.values()) ended.close(libc);
+    for (const missed of known.values()) {
+      // The walk may have failed for want of descriptors: what lives is kept, or nobody would demote it.
+      if (stat.read(libc, missed.statFd) === 'ok' && !stat.hasEnded) tasks.push(missed);
+      else missed.close(libc);
+    }
     this.tasks = tasks;
     this.#hint = 0;
     return grown;

@@ -118,8 +118,10 @@ export class ProcessSet implements TrackedTasks {
     if (this.#membership.hasLeader && this.#members[0]?.hasEnded() !== false) return 'gone';
     this.#promoted = true;
     let before = -1;
-    for (let round = 0; round < promotionRoundsMax && before !== this.tasks; round++) {
+    for (let round = 0; round < promotionRoundsMax; round++) {
+      // The walk after the last promotion finds who was born while it went on; when it finds nobody, all are promoted.
       this.#follow(true);
+      if (this.tasks === before) break;
       before = this.tasks;
       const result = this.#promoteAll();
       if (result === 'ok') continue;
