@@ -10,6 +10,9 @@ import { harness } from './harness.js';
 const options = { skip: skipUnlessRoot };
 const sleeping = (pid: number) => until(() => stateOf(pid) === 'S', 'asleep');
 
+// A full machine may take its time.
+t.setTimeout(150_000);
+
 t.test(
   'a sleeping process is blocked, a spinning one runnable, a stopped one blocked',
   options,
