@@ -181,8 +181,10 @@ export class LinuxKernel implements Kernel {
     if (group.kind === 'process') this.#tools.owners.get(pid)?.evict(pid);
     const tasks = group.kind === 'process' ? this.#openTree(pid) : this.#openThreads(pid, group.tids);
     if (tasks === 'gone') {
+      // A living process that cannot be opened: we are out of descriptors.
+      const lives = group.kind === 'process' && this.#libc.pidfdSendSignal(identity.pidfd, 0) === 0;
       this.#libc.close(identity.pidfd);
-      return 'gone';
+      return lives ? 'denied' : 'gone';
     }
     const attached = this.#register({ group, name, key, tasks, pid, pidfd: identity.pidfd });
     if (group.kind === 'process') this.#processPids.set(pid, attached);

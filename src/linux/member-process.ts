@@ -27,6 +27,8 @@ export class MemberProcess {
   cpuNs = 0;
   /** The walk over the group in which it was last found. */
   seenInWalk = 0;
+  /** Set by `scan` when a sleeping thread has touched new memory since the last: it has run, and maybe forked, for forking does. */
+  hasFaulted = false;
   readonly #tools: TrackingTools;
   readonly #directoryFd: number;
   #links = -1;
@@ -108,6 +110,10 @@ export class MemberProcess {
         return 'runnable';
       }
       if (!stat.hasEnded) living++;
+      const faults = stat.minorFaults;
+      if (faults === task.faults) continue;
+      task.faults = faults;
+      this.hasFaulted = true;
     }
     // Threads unknown to us may live on behind an ended leader.
     return living > 0 || this.#tools.libc.linkCount(this.#directoryFd) > linksOfEmpty + 1
@@ -140,7 +146,11 @@ export class MemberProcess {
       }
       if (task !== undefined) tasks.push(task);
     }
-    for (const ended of known.values()) ended.close(libc);
+    for (const missed of known.values()) {
+      // The walk may have failed for want of descriptors: what lives is kept, or nobody would demote it.
+      if (stat.read(libc, missed.statFd) === 'ok' && !stat.hasEnded) tasks.push(missed);
+      else missed.close(libc);
+    }
     this.tasks = tasks;
     this.#hint = 0;
     return grown;

@@ -14,6 +14,7 @@ const fieldParent = 4;
 const fieldGroup = 5;
 const fieldSession = 6;
 const fieldFlags = 9;
+const fieldMinorFaults = 10;
 const fieldUserTime = 14;
 const fieldSystemTime = 15;
 const fieldThreads = 20;
@@ -87,6 +88,11 @@ export class ProcStat {
 
   get isKernelThread(): boolean {
     return (this.#number(fieldFlags) & flagKernelThread) !== 0;
+  }
+
+  /** Of this task when read from /proc/PID/task/TID/stat. */
+  get minorFaults(): number {
+    return this.#number(fieldMinorFaults);
   }
 
   /** Clock ticks of 10 ms. */

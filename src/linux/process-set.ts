@@ -7,7 +7,8 @@
  *
  * (2) holds because a clock is exact while its task is off the CPU: it cannot run, not even to die, and leave the clock as it was.
  * A group last seen blocked has its states read first: it stays blocked as long as it is found asleep, whatever it did in between. Its clock
- * is read at every second observation, so what it used meanwhile is charged one poll later.
+ * is read at every fourth observation, when it has had page faults (it ran, and may have forked), and once it is awake: what a sleeper used
+ * in between is charged that much later.
  *
  * Births follow the clock too: who has not run has not forked. Threads are looked for at every observation in which the clock advanced,
  * children at every second, or at each when the group has children already: one that was orphaned (double fork) must not stay real-time.
@@ -34,6 +35,7 @@ const processesMax = 1024;
 /** Rounds of finding members and promoting them, until nobody new is found. */
 const promotionRoundsMax = 4;
 
+const sleeperClockEvery = 4;
 const childrenEverySingle = 2;
 const childrenEveryThreaded = 4;
 
@@ -47,7 +49,8 @@ export class ProcessSet implements TrackedTasks {
   #baseNs = 0;
   #accountNs: number;
   #known: 'runnable' | 'blocked' | 'unknown' = 'unknown';
-  #clockSkipped = false;
+  /** Observations since a sleeping group's clock was read. */
+  #clockAge = 0;
   #sinceFind = 0;
   #walk = 0;
   #promoted = false;
@@ -118,8 +121,10 @@ export class ProcessSet implements TrackedTasks {
     if (this.#membership.hasLeader && this.#members[0]?.hasEnded() !== false) return 'gone';
     this.#promoted = true;
     let before = -1;
-    for (let round = 0; round < promotionRoundsMax && before !== this.tasks; round++) {
+    for (let round = 0; round < promotionRoundsMax; round++) {
+      // The walk after the last promotion finds who was born while it went on; when it finds nobody, all are promoted.
       this.#follow(true);
+      if (this.tasks === before) break;
       before = this.tasks;
       const result = this.#promoteAll();
       if (result === 'ok') continue;
@@ -178,8 +183,9 @@ export class ProcessSet implements TrackedTasks {
   #lookAtSleeper(): 'runnable' | 'blocked' | 'gone' {
     const state = this.#scan();
     if (state === 'gone') return 'gone';
-    this.#clockSkipped = !this.#clockSkipped;
-    if (state === 'blocked' && this.#clockSkipped) return 'blocked';
+    this.#clockAge++;
+    if (state === 'blocked' && !this.#takeFaults() && this.#clockAge < sleeperClockEvery) return 'blocked';
+    this.#clockAge = 0;
     const clocks = this.#readClocks();
     if (clocks === 'gone') return 'gone';
     if (clocks === 'still') {
@@ -188,7 +194,20 @@ export class ProcessSet implements TrackedTasks {
     }
     // The state is older than the clock here, so that rule 2 does not hold for it.
     if (state === 'runnable') this.#known = 'unknown';
-    return this.#follow(true) === 'gone' ? 'gone' : state;
+    const before = this.tasks;
+    if (this.#follow(true) === 'gone') return 'gone';
+    // A sleeper may have left its work to a child born meanwhile.
+    return this.tasks > before ? this.#scan() : state;
+  }
+
+  #takeFaults(): boolean {
+    let faulted = false;
+    for (const member of this.#members) {
+      if (!member.hasFaulted) continue;
+      member.hasFaulted = false;
+      faulted = true;
+    }
+    return faulted;
   }
 
   #readClocks(): 'advanced' | 'still' | 'gone' {

@@ -24,6 +24,8 @@ export class TaskHandle {
   /** Of /proc/PID/task/TID/schedstat; for groups of named threads only. */
   schedstatFd = -1;
   cpuNs = 0;
+  /** Page faults as last seen asleep. */
+  faults = 0;
   /** Present exactly while the thread is promoted by us. */
   saved: SavedScheduling | undefined;
   /** The real-time policy last given to it. */

@@ -12,6 +12,8 @@ import type { TrackedTasks, TrackingTools } from './tracked-tasks.js';
 
 const schedstatBytesMax = 128;
 const zero = 0x30;
+/** USER_HZ is 100 for every program. */
+const tickNs = 1e7;
 
 export class ThreadSet implements TrackedTasks {
   readonly #tools: TrackingTools;
@@ -107,13 +109,7 @@ export class ThreadSet implements TrackedTasks {
   #readTimes(): boolean {
     let advanced = false;
     for (const task of this.#tasks) {
-      const length = this.#tools.libc.pread(task.schedstatFd, this.#text, schedstatBytesMax);
-      let ns = 0;
-      for (let index = 0; index < length; index++) {
-        const digit = (this.#text[index] ?? 0) - zero;
-        if (digit < 0 || digit > 9) break;
-        ns = ns * 10 + digit;
-      }
+      const ns = this.#readTime(task);
       // An ended thread reads as 0: what it used is kept.
       if (ns <= task.cpuNs) continue;
       this.#usedNs += ns - task.cpuNs;
@@ -121,6 +117,22 @@ export class ThreadSet implements TrackedTasks {
       advanced = true;
     }
     return advanced;
+  }
+
+  #readTime(task: TaskHandle): number {
+    const { libc, stat } = this.#tools;
+    if (task.schedstatFd < 0) {
+      // A kernel without CONFIG_SCHED_INFO: whole clock ticks are all there is.
+      return stat.read(libc, task.statFd) === 'ok' ? (stat.userTicks + stat.systemTicks) * tickNs : 0;
+    }
+    const length = libc.pread(task.schedstatFd, this.#text, schedstatBytesMax);
+    let ns = 0;
+    for (let index = 0; index < length; index++) {
+      const digit = (this.#text[index] ?? 0) - zero;
+      if (digit < 0 || digit > 9) break;
+      ns = ns * 10 + digit;
+    }
+    return ns;
   }
 
   #scan(): 'runnable' | 'blocked' | 'gone' {

@@ -19,6 +19,9 @@ const skipRtGroup =
     ? false
     : 'needs CONFIG_RT_GROUP_SCHED and the v1 cpu tree');
 
+// A full machine may take its time.
+t.setTimeout(150_000);
+
 t.test('a threads group is its named threads and nothing else', options, async (t) => {
   const { kernel, key, policy, exits } = harness(t);
   const child = await startPython(

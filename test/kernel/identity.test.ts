@@ -9,6 +9,9 @@ import { harness, requireLibc } from './harness.js';
 
 const options = { skip: skipUnlessRoot };
 
+// A full machine may take its time.
+t.setTimeout(150_000);
+
 t.test('pid 1, kernel threads, this daemon and single threads are denied', options, async (t) => {
   const { kernel, key } = harness(t);
   const child = await startPython(

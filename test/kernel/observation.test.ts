@@ -3,11 +3,15 @@
  */
 import { readdirSync } from 'node:fs';
 import t from 'tap';
+import { fromMs } from '../../src/contracts/time.js';
 import { skipUnlessRoot, startPython, stateOf, until } from './children.js';
 import { harness } from './harness.js';
 
 const options = { skip: skipUnlessRoot };
 const sleeping = (pid: number) => until(() => stateOf(pid) === 'S', 'asleep');
+
+// A full machine may take its time.
+t.setTimeout(150_000);
 
 t.test(
   'a sleeping process is blocked, a spinning one runnable, a stopped one blocked',
@@ -145,6 +149,45 @@ time.sleep(20)`,
   t.equal(after.runnableMax, 1);
 });
 
+t.test(
+  'a sleeper that wakes, forks and waits is runnable by its child at the next observation',
+  options,
+  async (t) => {
+    const { kernel, key, policy } = harness(t);
+    const child = await startPython(
+      t,
+      `
+import subprocess
+while True:
+    how = hear()
+    if how == 'fork':
+        inner = os.fork()
+        if inner == 0:
+            say(os.getpid())
+            spin(10)
+            os._exit(0)
+    else:
+        inner = os.posix_spawn('/bin/sh', ['sh', '-c', 'ulimit -t 5; echo $$; while :; do :; done'], {})
+    os.waitpid(inner, 0)
+    say('reaped')`,
+    );
+    kernel.attach(child.group, key());
+    for (const how of ['fork', 'spawn', 'fork', 'spawn']) {
+      await sleeping(child.pid);
+      await until(() => kernel.observe(child.group).state === 'blocked', 'blocked');
+      for (let poll = 0; poll < 5; poll++) kernel.observe(child.group);
+      const inner = Number(await child.ask(how));
+      await sleeping(child.pid);
+      t.equal(kernel.observe(child.group).state, 'runnable', how);
+      kernel.promote(child.group);
+      t.equal(policy(inner), 'RR 5 reset');
+      kernel.demote(child.group);
+      process.kill(inner, 'SIGKILL');
+      t.equal(await child.next(), 'reaped');
+    }
+  },
+);
+
 t.test('a zombie leader with living threads is not gone', options, async (t) => {
   const { kernel, key, exits, policy } = harness(t);
   const child = await startPython(
@@ -215,7 +258,7 @@ t.test('of several that die at once each is reported once', options, async (t) =
     keys.slice(1),
     'but not one that was released meanwhile',
   );
-  t.same(exits(1, 50 as never), [], 'and none again');
+  t.same(exits(1, fromMs(50)), [], 'and none again');
 });
 
 t.test('a released group leaves no descriptor open', options, async (t) => {

@@ -9,9 +9,9 @@ import { type Harness, harness } from './harness.js';
 
 const options = { skip: skipUnlessRoot };
 const groupsPerPoll = 72;
-const polls = 300;
-/** Generous: ten times what an idle machine needs. */
-const saneUs = 10_000;
+const polls = 200;
+/** Only a poll that hangs is a fault here: a shared machine can make any other slow. */
+const saneUs = 200_000;
 
 const forkMany = (body: string) => `
 pids = []
@@ -28,6 +28,9 @@ for pid in pids: os.kill(pid, signal.SIGKILL)
 say('killed')
 hear()
 `;
+
+// A full machine may take its time.
+t.setTimeout(150_000);
 
 t.test('72 sleeping processes, promoted', options, async (t) => {
   await measure(t, 'time.sleep(25)', true);

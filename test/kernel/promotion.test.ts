@@ -8,6 +8,9 @@ import { harness } from './harness.js';
 
 const options = { skip: skipUnlessRoot };
 
+// A full machine may take its time.
+t.setTimeout(150_000);
+
 t.test('a promoted process is FIFO with reset-on-fork, and a demoted one what it was', options, async (t) => {
   const { kernel, policy, nice, libc, key } = harness(t);
   const child = await startPython(t, 'hear()');

@@ -35,6 +35,9 @@ function runIn(group: InstanceCgroup, command: string): Promise<number | NodeJS.
   return new Promise((resolve) => child.on('close', (code, signal) => resolve(signal ?? code)));
 }
 
+// A full machine may take its time.
+t.setTimeout(150_000);
+
 t.test('a double-forked child is found in its group, and killed with it', skip, async (t) => {
   const groups = groupsFor(t);
   const group = groups.acquire('hello', { pidsMax: 50 });
