@@ -103,7 +103,7 @@ export class SharedSchedulingPlane implements SchedulingPlane {
       throw new SfsdError('SFSD_ERR_QUEUE_FULL', { limit: this.#options.liveMax });
     }
     places.useOne();
-    if (answer === 'ring') this.#options.ring();
+    if (answer === 'ring') this.#ringSoon();
     this.#keepDraining();
     return invocation.key;
   }
@@ -168,6 +168,11 @@ export class SharedSchedulingPlane implements SchedulingPlane {
     this.#options.ring();
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** Once for all registrations of one list: a wake-up costs more than a registration. */
+  #ringSoon(): void {
+    queueMicrotask(() => this.#options.ring());
   }
 
   #hasRoom(count: number): boolean {

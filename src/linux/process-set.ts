@@ -1,9 +1,12 @@
 /**
  * A group of processes that grows and shrinks: a process with its descendants, or a cgroup. Observing one costs, on an idle host:
  *
- *   1. read each member's CPU clock       advanced: the group is runnable; follow births and ends; done
+ *   1. read each member's CPU clock       advanced: follow births and ends, then (3): it ran, and may be asleep by now
  *   2. still, and last seen runnable      it is runnable yet: to block it would have had to run. Done
- *   3. still, else                        read the threads' states until one is runnable
+ *   3. else                               read the threads' states until one is runnable
+ *
+ * A state is read after an advance as well, because a block must be seen at the poll that follows it: to take "it ran since the last poll"
+ * for "it runs" was measured to see blocks up to two polls late.
  *
  * (2) holds because a clock is exact while its task is off the CPU: it cannot run, not even to die, and leave the clock as it was.
  * A group last seen blocked has its states read first: it stays blocked as long as it is found asleep, whatever it did in between. Its clock
@@ -169,8 +172,10 @@ export class ProcessSet implements TrackedTasks {
     const clocks = this.#readClocks();
     if (clocks === 'gone') return 'gone';
     if (clocks === 'advanced') {
-      this.#known = 'unknown';
-      return this.#follow(false) === 'gone' ? 'gone' : 'runnable';
+      if (this.#follow(false) === 'gone') return 'gone';
+      const state = this.#scanWithChildren();
+      if (state !== 'gone') this.#known = state;
+      return state;
     }
     // What ran last time may have forked since it was last asked for children.
     if (this.#sinceFind > 0 && this.#follow(true) === 'gone') return 'gone';
@@ -178,6 +183,15 @@ export class ProcessSet implements TrackedTasks {
     const state = this.#scan();
     if (state !== 'gone') this.#known = state;
     return state;
+  }
+
+  /** A group that has gone to sleep may have left its work to a child that was not looked for yet. */
+  #scanWithChildren(): 'runnable' | 'blocked' | 'gone' {
+    const state = this.#scan();
+    if (state !== 'blocked' || this.#sinceFind === 0) return state;
+    const before = this.tasks;
+    if (this.#follow(true) === 'gone') return 'gone';
+    return this.tasks > before ? this.#scan() : state;
   }
 
   #lookAtSleeper(): 'runnable' | 'blocked' | 'gone' {
