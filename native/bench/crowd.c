@@ -1,6 +1,7 @@
 /*
  * Many processes of the same kind, to be observed. With a period each thread works a little once a period, so that its CPU clock
- * has moved at every poll; with period 0 each sleeps for good, and only its state says so.
+ * has moved at every poll, or never stops when the work is longer than the period (the whole crowd is nice 19); with period 0 each
+ * sleeps for good, and only its state says so.
  *
  * Prints one line "PID START_TIME" for each process, once all its threads are there; ends when standard input does.
  */
@@ -65,6 +66,8 @@ int crowd(char **arguments)
 	int report[2];
 	if (pipe(report) != 0)
 		fail("no pipe");
+	if (nice(19) == -1)
+		fail("nice failed");
 	for (int i = 0; i < count; i++) {
 		pids[i] = fork();
 		if (pids[i] < 0)

@@ -96,6 +96,18 @@ export class MemberProcess {
     return libc.linkCount(this.#directoryFd) <= linksOfEmpty;
   }
 
+  /** It runs, is still one thread, and has touched no new memory since the last look: so it has forked nobody but by vfork. */
+  runsOnAlone(): boolean {
+    const { libc, stat } = this.#tools;
+    const [leader] = this.tasks;
+    if (leader === undefined || stat.read(libc, leader.statFd) === 'gone') return false;
+    if (!stat.isRunnable || stat.threads !== 1) return false;
+    const faults = stat.minorFaults;
+    if (faults === leader.faults) return true;
+    leader.faults = faults;
+    return false;
+  }
+
   /** Whether any thread is on a CPU or waits for one. gone: the process has ended. */
   scan(): 'runnable' | 'blocked' | 'gone' {
     const { libc, stat } = this.#tools;

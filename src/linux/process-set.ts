@@ -13,6 +13,8 @@
  * is read at every fourth observation, when it has had page faults (it ran, and may have forked), and once it is awake: what a sleeper used
  * in between is charged that much later.
  *
+ * A process of one thread that runs on is settled in (1) by one reading of its state, see `#runsOnAlone`.
+ *
  * Births follow the clock too: who has not run has not forked. Threads are looked for at every observation in which the clock advanced,
  * children at every second, or at each when the group has children already: one that was orphaned (double fork) must not stay real-time.
  * A multi-threaded process without children has all its threads' lists of children read at every fourth. What was put off is done as soon
@@ -41,6 +43,7 @@ const promotionRoundsMax = 4;
 const sleeperClockEvery = 4;
 const childrenEverySingle = 2;
 const childrenEveryThreaded = 4;
+const childrenEveryAlone = 4;
 
 export class ProcessSet implements TrackedTasks {
   readonly scope: PromotionScope = { cpuGroup: undefined };
@@ -55,6 +58,7 @@ export class ProcessSet implements TrackedTasks {
   /** Observations since a sleeping group's clock was read. */
   #clockAge = 0;
   #sinceFind = 0;
+  #aloneLooks = 0;
   #walk = 0;
   #promoted = false;
   #hopeless = false;
@@ -172,6 +176,7 @@ export class ProcessSet implements TrackedTasks {
     const clocks = this.#readClocks();
     if (clocks === 'gone') return 'gone';
     if (clocks === 'advanced') {
+      if (this.#runsOnAlone()) return 'runnable';
       if (this.#follow(false) === 'gone') return 'gone';
       const state = this.#scanWithChildren();
       if (state !== 'gone') this.#known = state;
@@ -183,6 +188,22 @@ export class ProcessSet implements TrackedTasks {
     const state = this.#scan();
     if (state !== 'gone') this.#known = state;
     return state;
+  }
+
+  /**
+   * The usual case in FILTER, settled by one reading of /proc/PID/stat: a process of one thread that runs, has no new thread, and has
+   * touched no new memory, as forking does. Who was born without that (vfork) is looked for at every fourth time.
+   */
+  #runsOnAlone(): boolean {
+    const leader = this.#members[0];
+    if (this.#members.length !== 1 || leader === undefined || !this.#membership.hasLeader) return false;
+    this.#aloneLooks = (this.#aloneLooks + 1) % childrenEveryAlone;
+    if (this.#aloneLooks > 0 && leader.runsOnAlone()) {
+      this.#known = 'runnable';
+      return true;
+    }
+    this.#sinceFind = childrenEveryThreaded;
+    return false;
   }
 
   /** A group that has gone to sleep may have left its work to a child that was not looked for yet. */
@@ -292,7 +313,7 @@ export class ProcessSet implements TrackedTasks {
       if (this.#membership.hasLeader && member === this.#members[0]) return 'gone';
       missing = true;
     }
-    if (missing || !this.#membership.hasLeader) this.#find();
+    if ((missing || !this.#membership.hasLeader) && this.#find() && this.#promoted) this.#promoteAll();
     return this.isEmpty ? 'gone' : 'blocked';
   }
 

@@ -2,10 +2,11 @@
  * Line 4: what one poll costs, with the policy and the Linux adapter as the daemon runs them, on a thread of the scheduling thread's
  * priority. 72 workers hold 72 processes:
  *
- *   state read     all sleep: the CPU clock stands still, so each state is read from /proc
- *   moving clock   each works a little every 2 ms: its clock has moved since the last poll, which settles that it is runnable
+ *   running        each runs, or waits for a CPU: what FILTER holds
+ *   asleep         each sleeps: what FILTER holds at the one poll that takes it out
  *
- * `ioAware` is off and the budget too, so that sleepers stay where they are and only polls are timed; no task here uses up a core.
+ * The 72 share a few cores here, so they are not really promoted (72 FIFO spinners would hold the host); to read their states costs the
+ * same. `ioAware` is off and the budget too, so that sleepers stay where they are and only polls are timed.
  */
 import { invocationKey } from '../../src/contracts/invocation.js';
 import { after, type Clock, duration, fromMs, type Instant, noTime } from '../../src/contracts/time.js';
@@ -27,18 +28,24 @@ const crowdLifeMs = 60_000;
 /** The first polls open files and run code that is not compiled yet. */
 const warmUpPolls = 100;
 
+class UnpromotedKernel extends LinuxKernel {
+  override promote(): 'ok' {
+    return 'ok';
+  }
+}
+
 interface Crowd {
-  readonly path: 'state read' | 'moving clock';
+  readonly path: 'running' | 'asleep';
   readonly threads: number;
   readonly periodUs: number;
   readonly workUs: number;
 }
 
 const crowds: readonly Crowd[] = [
-  { path: 'state read', threads: 1, periodUs: 0, workUs: 0 },
-  { path: 'moving clock', threads: 1, periodUs: 2000, workUs: 5 },
-  { path: 'state read', threads: threadsMany, periodUs: 0, workUs: 0 },
-  { path: 'moving clock', threads: threadsMany, periodUs: 16_000, workUs: 5 },
+  { path: 'running', threads: 1, periodUs: 1000, workUs: 1_000_000 },
+  { path: 'asleep', threads: 1, periodUs: 0, workUs: 0 },
+  { path: 'running', threads: threadsMany, periodUs: 1000, workUs: 1_000_000 },
+  { path: 'asleep', threads: threadsMany, periodUs: 0, workUs: 0 },
 ];
 
 export const pollMeasure: Measure = {
@@ -100,7 +107,7 @@ function pollThem(
 ): readonly number[] {
   const clock = new MonotonicClock(libc);
   const poller = new Poller(libc);
-  const kernel = new LinuxKernel({ libc, poller, priority: filterPriority, rtGroupName: 'sfsd-bench' });
+  const kernel = new UnpromotedKernel({ libc, poller, priority: filterPriority, rtGroupName: 'sfsd-bench' });
   const scheduler = createScheduler('sfs', { clock, kernel, log: { record: () => {} } }, parameters);
   try {
     members.forEach((member, index) => {
@@ -174,7 +181,7 @@ function figuresOf(crowd: Crowd, samples: readonly number[]): readonly Figure[] 
       name: `${what}, median`,
       value: times?.median ?? Number.NaN,
       unit: 'us',
-      ...(one ? { bound: below(450) } : {}),
+      ...(one && crowd.path === 'running' ? { bound: below(450) } : {}),
       note: `${samples.length} polls; p90 ${times?.p90.toFixed(0)}, max ${times?.max.toFixed(0)}`,
     },
     { line: 4, name: `${what}, p99`, value: times?.p99 ?? Number.NaN, unit: 'us' },
