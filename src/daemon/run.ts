@@ -16,15 +16,15 @@ import { reasonOf, SfsdError } from '../contracts/errors.js';
 import { loadKoffiLibc } from '../linux/koffi-libc.js';
 import type { Libc } from '../linux/libc.js';
 import { MonotonicClock } from '../linux/monotonic-clock.js';
-import { loadConfig } from './config.js';
+import { loadConfig } from './config/config.js';
 import { raiseControlPlane } from './control-priority.js';
 import { CpuAccounts } from './cpu-accounts.js';
 import { FunctionRoom } from './function-room.js';
 import { createLogger } from './logger.js';
 import { peerCredentials, startTimeOf } from './peers.js';
 import { probePermission } from './permission.js';
+import { type Scheduling, startScheduling } from './plane/scheduling.js';
 import { Releases } from './releases.js';
-import { type Scheduling, startScheduling } from './scheduling.js';
 import { packageVersion } from './version.js';
 
 export interface DaemonOptions {

@@ -12,7 +12,7 @@ import type { InvocationKey } from '../../src/contracts/invocation.js';
 import type { Observation } from '../../src/contracts/kernel.js';
 import type { TaskGroup } from '../../src/contracts/task-group.js';
 import { type Clock, noTime } from '../../src/contracts/time.js';
-import type { KernelContext, PlaneKernel } from '../../src/daemon/scheduling-thread.js';
+import type { KernelContext, PlaneKernel } from '../../src/daemon/plane/thread-main.js';
 import { distributionOf } from '../../src/trace/replay/statistics.js';
 
 /** Processes from this number on are counted and not timed: those that came while the daemon's code was still being compiled. */

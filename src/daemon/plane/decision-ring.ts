@@ -8,9 +8,14 @@
  * delay a decision. The other half is kept for `ended`, which gives a place back and must not be lost: with at least
  * 2 x liveMax records there is always room, since a place is only taken again after its `ended` was read.
  */
-import { type InvocationKey, invocationKey } from '../contracts/invocation.js';
-import { type Decision, type DecisionKind, type DecisionLog, decisionKinds } from '../contracts/scheduler.js';
-import { type Duration, duration, type Instant, instant } from '../contracts/time.js';
+import { type InvocationKey, invocationKey } from '../../contracts/invocation.js';
+import {
+  type Decision,
+  type DecisionKind,
+  type DecisionLog,
+  decisionKinds,
+} from '../../contracts/scheduler.js';
+import { type Duration, duration, type Instant, instant } from '../../contracts/time.js';
 
 const controlBytes = 64;
 const headIndex = 0;

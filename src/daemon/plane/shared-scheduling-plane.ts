@@ -7,8 +7,8 @@
  *
  * The decision ring is drained by a timer while anything is live, and at once before any question is answered.
  */
-import { SfsdError } from '../contracts/errors.js';
-import type { EndReason, InvocationKey, PolicyName } from '../contracts/invocation.js';
+import { SfsdError } from '../../contracts/errors.js';
+import type { EndReason, InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type {
   CpuStatus,
   Explanation,
@@ -17,8 +17,8 @@ import type {
   SchedulingPlane,
   SchedulingStatus,
   WorkerStatus,
-} from '../contracts/scheduling-plane.js';
-import { type Clock, duration, type Instant } from '../contracts/time.js';
+} from '../../contracts/scheduling-plane.js';
+import { type Clock, duration, type Instant } from '../../contracts/time.js';
 import { DecisionReader } from './decision-ring.js';
 import { InvocationRegistry } from './invocation-registry.js';
 import { PlaneState } from './plane-state.js';

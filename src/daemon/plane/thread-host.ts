@@ -4,14 +4,14 @@
  * Acquired here: two rings, the state block, an eventfd, the worker. Released by `stop`, in reverse order.
  */
 import { Worker } from 'node:worker_threads';
-import { SfsdError } from '../contracts/errors.js';
-import type { PolicyName } from '../contracts/invocation.js';
-import type { SfsParameters } from '../contracts/scheduler.js';
-import type { Libc } from '../linux/libc.js';
+import { SfsdError } from '../../contracts/errors.js';
+import type { PolicyName } from '../../contracts/invocation.js';
+import type { SfsParameters } from '../../contracts/scheduler.js';
+import type { Libc } from '../../linux/libc.js';
 import { allocateDecisionRing } from './decision-ring.js';
 import { allocatePlaneState, PlaneState } from './plane-state.js';
-import type { SchedulingThreadData } from './scheduling-thread.js';
 import { allocateSubmissionRing } from './submission-ring.js';
+import type { SchedulingThreadData } from './thread-main.js';
 
 /** Bytes of the submission ring for each live invocation allowed: one submission (under 512) and one end. */
 const submissionBytesPerLive = 256;
@@ -76,7 +76,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     pin: options.pin,
     kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,
   };
-  const worker = new Worker(new URL('./scheduling-thread.js', import.meta.url), {
+  const worker = new Worker(new URL('./thread-main.js', import.meta.url), {
     workerData: data,
     name: 'scheduling',
   });

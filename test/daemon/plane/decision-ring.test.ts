@@ -1,8 +1,12 @@
 import t from 'tap';
-import { invocationKey } from '../../src/contracts/invocation.js';
-import { decisionKinds } from '../../src/contracts/scheduler.js';
-import { duration, instant } from '../../src/contracts/time.js';
-import { allocateDecisionRing, DecisionReader, DecisionWriter } from '../../src/daemon/decision-ring.js';
+import { invocationKey } from '../../../src/contracts/invocation.js';
+import { decisionKinds } from '../../../src/contracts/scheduler.js';
+import { duration, instant } from '../../../src/contracts/time.js';
+import {
+  allocateDecisionRing,
+  DecisionReader,
+  DecisionWriter,
+} from '../../../src/daemon/plane/decision-ring.js';
 
 t.test('every kind of decision survives the crossing', async (t) => {
   const shared = allocateDecisionRing(16);

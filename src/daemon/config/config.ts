@@ -6,8 +6,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
-import type { SfsdConfig } from '../contracts/config.js';
-import { reasonOf, SfsdError } from '../contracts/errors.js';
+import type { SfsdConfig } from '../../contracts/config.js';
+import { reasonOf, SfsdError } from '../../contracts/errors.js';
 import { configSchema } from './config-schema.js';
 
 export interface ConfigSources {

@@ -22,10 +22,10 @@ import {
   type PolicyName,
   policyNames,
   type Submission,
-} from '../contracts/invocation.js';
-import { endReasons } from '../contracts/scheduler.js';
-import type { TaskGroup } from '../contracts/task-group.js';
-import { duration, instant } from '../contracts/time.js';
+} from '../../contracts/invocation.js';
+import { endReasons } from '../../contracts/scheduler.js';
+import type { TaskGroup } from '../../contracts/task-group.js';
+import { duration, instant } from '../../contracts/time.js';
 
 const controlBytes = 64;
 const headIndex = 0;

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { SfsdError } from '../../src/contracts/errors.js';
-import { environmentName, loadConfig } from '../../src/daemon/config.js';
-import { configurationDocument } from '../../src/daemon/config-document.js';
+import { SfsdError } from '../../../src/contracts/errors.js';
+import { environmentName, loadConfig } from '../../../src/daemon/config/config.js';
+import { configurationDocument } from '../../../src/daemon/config/config-document.js';
 
 function faultsOf(act: () => unknown): string {
   try {
@@ -89,6 +89,6 @@ t.test('environment names follow the keys', async (t) => {
 });
 
 t.test('docs/configuration.md says what the schema says', async (t) => {
-  const path = new URL('../../../docs/configuration.md', import.meta.url);
+  const path = new URL('../../../../docs/configuration.md', import.meta.url);
   t.equal(readFileSync(path, 'utf8'), configurationDocument());
 });

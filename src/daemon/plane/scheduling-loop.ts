@@ -10,15 +10,15 @@
  * An error ends the loop, and the policy is drained on the way out, so that a crash here leaves no task real-time.
  */
 
-import type { EndReason, InvocationKey } from '../contracts/invocation.js';
+import type { EndReason, InvocationKey } from '../../contracts/invocation.js';
 import {
   type Admission,
   type DecisionLog,
   endReasons,
   lifeStates,
   type Scheduler,
-} from '../contracts/scheduler.js';
-import { between, type Clock, type Duration, type Instant, instant, noTime } from '../contracts/time.js';
+} from '../../contracts/scheduler.js';
+import { between, type Clock, type Duration, type Instant, instant, noTime } from '../../contracts/time.js';
 
 import type { PlaneState } from './plane-state.js';
 import type { SubmissionReader } from './submission-ring.js';

@@ -5,9 +5,9 @@
  *
  *   scalars | counters | FILTER workers (key or 0) | lateness histogram (Int32, 10 us a bucket)
  */
-import type { SchedulerCounters, SchedulerView } from '../contracts/scheduler.js';
-import type { LoopStatus } from '../contracts/scheduling-plane.js';
-import { type Duration, duration } from '../contracts/time.js';
+import type { SchedulerCounters, SchedulerView } from '../../contracts/scheduler.js';
+import type { LoopStatus } from '../../contracts/scheduling-plane.js';
+import { type Duration, duration } from '../../contracts/time.js';
 
 const scalarNames = [
   'slice',

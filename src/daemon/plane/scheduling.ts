@@ -1,16 +1,16 @@
 /**
  * The scheduling plane as one thing that starts and stops: the thread, its rings, and the control plane's end of them.
  */
-import type { SfsdConfig } from '../contracts/config.js';
-import { type Clock, duration } from '../contracts/time.js';
-import { UsableCpus } from '../linux/cpus.js';
-import type { Libc } from '../linux/libc.js';
-import type { CpuAccounts } from './cpu-accounts.js';
-import { sfsParameters, workerCount } from './parameters.js';
-import type { Permission } from './permission.js';
+import type { SfsdConfig } from '../../contracts/config.js';
+import { type Clock, duration } from '../../contracts/time.js';
+import { UsableCpus } from '../../linux/cpus.js';
+import type { Libc } from '../../linux/libc.js';
+import { sfsParameters, workerCount } from '../config/parameters.js';
+import type { CpuAccounts } from '../cpu-accounts.js';
+import type { Permission } from '../permission.js';
 import { PlaneState } from './plane-state.js';
-import { startSchedulingThread } from './scheduling-plane-thread.js';
 import { SharedSchedulingPlane } from './shared-scheduling-plane.js';
+import { startSchedulingThread } from './thread-host.js';
 
 /** Finished invocations that `sfsd why` can still tell of. */
 const finishedMax = 10_000;

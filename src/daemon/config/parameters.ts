@@ -1,9 +1,9 @@
 /**
  * From what an operator writes (milliseconds, percent, 0 for "off") to what the policy reads.
  */
-import type { SfsdConfig } from '../contracts/config.js';
-import type { SfsParameters } from '../contracts/scheduler.js';
-import { fromMs } from '../contracts/time.js';
+import type { SfsdConfig } from '../../contracts/config.js';
+import type { SfsParameters } from '../../contracts/scheduler.js';
+import { fromMs } from '../../contracts/time.js';
 
 /** DESIGN: the window in which no core is FIFO for more than the budget's share. */
 const budgetWindowMs = 100;

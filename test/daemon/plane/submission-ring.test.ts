@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { type EndReason, invocationKey, type Submission } from '../../src/contracts/invocation.js';
-import { endReasons } from '../../src/contracts/scheduler.js';
-import type { TaskGroup } from '../../src/contracts/task-group.js';
-import { duration, instant } from '../../src/contracts/time.js';
+import { type EndReason, invocationKey, type Submission } from '../../../src/contracts/invocation.js';
+import { endReasons } from '../../../src/contracts/scheduler.js';
+import type { TaskGroup } from '../../../src/contracts/task-group.js';
+import { duration, instant } from '../../../src/contracts/time.js';
 import {
   allocateSubmissionRing,
   type Message,
   SubmissionReader,
   SubmissionWriter,
-} from '../../src/daemon/submission-ring.js';
+} from '../../../src/daemon/plane/submission-ring.js';
 
 /** fast-check makes records without a prototype, which strictSame tells apart. */
 const plain = <T extends object>(record: T): T => ({ ...record });

@@ -5,10 +5,10 @@
  *   live entries:      bounded by liveMax (the door counts places before any side effect)
  *   finished entries:  the last `finishedMax`, oldest forgotten first, so that `sfsd why` answers for a while
  */
-import { SfsdError } from '../contracts/errors.js';
-import { type Invocation, type InvocationKey, invocationKey } from '../contracts/invocation.js';
-import type { Decision, DecisionKind, LifeState } from '../contracts/scheduler.js';
-import type { Explanation, NewInvocation } from '../contracts/scheduling-plane.js';
+import { SfsdError } from '../../contracts/errors.js';
+import { type Invocation, type InvocationKey, invocationKey } from '../../contracts/invocation.js';
+import type { Decision, DecisionKind, LifeState } from '../../contracts/scheduler.js';
+import type { Explanation, NewInvocation } from '../../contracts/scheduling-plane.js';
 
 /** A life that blocks and wakes forever must not grow without bound: the first and the last decisions are kept. */
 const decisionsPerInvocationMax = 128;

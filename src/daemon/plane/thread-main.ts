@@ -3,17 +3,17 @@
  * to stop. It never returns to an event loop meanwhile, so everything it is told comes over the submission ring.
  */
 import { workerData } from 'node:worker_threads';
-import { SfsdError } from '../contracts/errors.js';
-import type { InvocationKey, PolicyName } from '../contracts/invocation.js';
-import type { Kernel } from '../contracts/kernel.js';
-import type { SfsParameters } from '../contracts/scheduler.js';
-import { type Clock, duration } from '../contracts/time.js';
-import { ClockReader, clockThreadCpu } from '../linux/clock-reader.js';
-import { loadKoffiLibc } from '../linux/koffi-libc.js';
-import type { Libc } from '../linux/libc.js';
-import { MonotonicClock } from '../linux/monotonic-clock.js';
-import { Poller } from '../linux/poller.js';
-import { createScheduler } from '../scheduler/policies.js';
+import { SfsdError } from '../../contracts/errors.js';
+import type { InvocationKey, PolicyName } from '../../contracts/invocation.js';
+import type { Kernel } from '../../contracts/kernel.js';
+import type { SfsParameters } from '../../contracts/scheduler.js';
+import { type Clock, duration } from '../../contracts/time.js';
+import { ClockReader, clockThreadCpu } from '../../linux/clock-reader.js';
+import { loadKoffiLibc } from '../../linux/koffi-libc.js';
+import type { Libc } from '../../linux/libc.js';
+import { MonotonicClock } from '../../linux/monotonic-clock.js';
+import { Poller } from '../../linux/poller.js';
+import { createScheduler } from '../../scheduler/policies.js';
 import { DecisionWriter } from './decision-ring.js';
 import { PlaneState } from './plane-state.js';
 import { runSchedulingLoop } from './scheduling-loop.js';
