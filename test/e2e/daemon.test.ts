@@ -41,7 +41,8 @@ t.test('a process that others started is promoted, demoted at S, and lives on', 
   const spinner = await startBounded(5, [burn, '1500']);
   const [accepted] = await register(daemon, [{ id: 'ext-1', functionName: 'other', pid: spinner.pid }]);
   t.match(accepted, { id: 'ext-1', source: 'api' });
-  await sleep(100);
+  // Before the budget's first pause, which comes after 93 ms.
+  await sleep(50);
   t.equal(policyOf(spinner.pid), 'SCHED_FIFO', 'in FILTER');
   const status = await daemon.status();
   t.ok(
