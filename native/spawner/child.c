@@ -4,7 +4,7 @@
  *    1  die with the spawner (PR_SET_PDEATHSIG), and make sure that it still lives
  *    2  one priority below the spawner, with SCHED_RESET_ON_FORK
  *    3  own session and process group
- *    4  cgroups, oom score, resource limits (need privileges)
+ *    4  cgroups that it was not born in, oom score, resource limits (need privileges)
  *    5  descriptors 0, 1, 2; everything else closed
  *    6  groups, gid, uid; then no capability is left, for uid 0 neither
  *    7  die with the spawner, again: the kernel forgets it when credentials change
@@ -65,21 +65,27 @@ static void step_below(int priority)
 		fail(STAGE_PRIORITY, errno);
 }
 
-/* Writes a short text to a kernel file. */
-static void write_file(const char *path, const char *text, enum stage stage)
+/* Writes a short text to a kernel file; `folder` as in openat. */
+static void write_file(int folder, const char *path, const char *text, enum stage stage)
 {
-	int file = open(path, O_WRONLY | O_CLOEXEC);
+	int file = openat(folder, path, O_WRONLY | O_CLOEXEC);
 	if (file < 0 || write(file, text, strlen(text)) < 0)
 		fail(stage, errno);
 	close(file);
 }
 
+static void join_cgroups(const struct launch *launch, int join_fd)
+{
+	if (join_fd >= 0)
+		write_file(join_fd, "cgroup.procs", "0", STAGE_CGROUP);
+	for (int i = 0; i < launch->header.cgroup_count; i++)
+		write_file(AT_FDCWD, launch->cgroups[i], "0", STAGE_CGROUP);
+}
+
 static void apply_limits(const struct launch *launch, bool reset_oom)
 {
-	for (int i = 0; i < launch->header.cgroup_count; i++)
-		write_file(launch->cgroups[i], "0", STAGE_CGROUP);
 	if (reset_oom)
-		write_file("/proc/self/oom_score_adj", "0", STAGE_LIMITS);
+		write_file(AT_FDCWD, "/proc/self/oom_score_adj", "0", STAGE_LIMITS);
 	for (int i = 0; i < launch->header.limit_count; i++) {
 		const struct request_limit *limit = &launch->limits[i];
 		struct rlimit value;
@@ -162,13 +168,14 @@ static int execute(char *const arguments[], char *const environment[])
 	return error_number;
 }
 
-_Noreturn void child_run(const struct launch *launch, const struct standing *standing, int status_fd)
+_Noreturn void child_run(const struct launch *launch, const struct standing *standing, int status_fd, int join_fd)
 {
 	report_fd = status_fd;
 	die_with_parent(standing->pid);
 	step_below(standing->priority);
 	if (setsid() < 0)
 		fail(STAGE_SESSION, errno);
+	join_cgroups(launch, join_fd);
 	apply_limits(launch, standing->reset_oom);
 	place_files(launch, status_fd);
 	become(launch, standing);

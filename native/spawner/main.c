@@ -15,8 +15,7 @@
  * reaping, its process group killed (what a function leaves running ends with it), and only then reaped.
  *
  * Rejected: vfork and posix_spawn (they hold the loop until execve; our address space is small enough to fork in 0.1 ms);
- * clone3 with CLONE_INTO_CGROUP (v1 hierarchies have no such thing); a zygote per function (a fork of a warm interpreter is
- * another contract than a fresh program).
+ * a zygote per function (a fork of a warm interpreter is another contract than a fresh program).
  *
  * The end: when the daemon's socket closes, every process group is killed, then every descendant that became our child
  * (PR_SET_CHILD_SUBREAPER), until none is left or END_MS_MAX have passed.
@@ -146,15 +145,13 @@ static void start_child(void)
 		return report_failure(header->id, STAGE_CHILDREN, EAGAIN);
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		return report_failure(header->id, STAGE_PIPE, errno);
-	/* fork(2) without the C library's part: it writes to pages that would then be copied, for features not used here. */
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-	if (pid == 0)
-		child_run(&launch, &standing, ends[1]);
+	enum stage stage;
+	pid_t pid = birth(&launch, &standing, ends[1], &stage);
 	int error_number = errno;
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
-		return report_failure(header->id, STAGE_FORK, error_number);
+		return report_failure(header->id, stage, error_number);
 	}
 	struct child *child = child_add(header->id, pid, header->nice, ends[0]);
 	watch(EPOLL_CTL_ADD, ends[0], EPOLLIN, WATCH_CHILD + (uint32_t)child_index(child));

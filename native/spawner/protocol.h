@@ -8,7 +8,8 @@
  * LAUNCH request, with exactly three descriptors (SCM_RIGHTS): the program's standard input, output and error.
  *
  *   struct request_header | rlimit_count x struct request_limit | text_bytes of text
- *   text: NUL-terminated strings: working directory, arguments (the first names the program), environment, cgroup.procs paths
+ *   text: NUL-terminated strings: working directory, arguments (the first names the program), environment, cgroup.procs paths,
+ *   and last the cgroup2 directory in which the child is to be born, empty for none
  *
  * KILL request: the header alone; `signal_number` goes to the process group of `id`. A signal to an unknown id is ignored: it
  * has crossed with the exit.
@@ -21,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROTOCOL_VERSION = 1 };
+enum { PROTOCOL_VERSION = 2 };
 enum { REQUEST_FD = 3, REPLY_FD = 4 };
 
 /* Named bounds. A request beyond one of them is answered FAILED, never cut. */

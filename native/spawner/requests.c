@@ -83,9 +83,10 @@ static bool take_apart(struct launch *into, size_t length)
 	    !take_list(&cursor, end, header->environment_count, into->environment) ||
 	    !take_list(&cursor, end, header->cgroup_count, into->cgroups))
 		return false;
+	into->birthplace = next_text(&cursor, end);
 	into->arguments[header->argument_count] = NULL;
 	into->environment[header->environment_count] = NULL;
-	return cursor == end;
+	return into->birthplace != NULL && cursor == end;
 }
 
 enum message request_receive(struct launch *into)

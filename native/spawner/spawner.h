@@ -5,6 +5,7 @@
  *   main.c         start-up, the epoll loop, the end
  *   inheritance.c  what all children inherit
  *   requests.c     takes one message apart
+ *   birth.c        the fork
  *   child.c        what happens between fork and execve, in the child
  *   children.c     the table of children that live or are not yet reaped
  *   replies.c      the bounded queue of replies
@@ -31,6 +32,8 @@ struct launch {
 	char **arguments;
 	char **environment;
 	char **cgroups;
+	/* A cgroup2 directory; empty: none. */
+	const char *birthplace;
 	int files[3];
 	char *texts[ARGUMENTS_MAX + 1 + ENVIRONMENT_MAX + 1 + CGROUPS_MAX];
 };
@@ -56,8 +59,11 @@ enum message { MESSAGE_NONE, MESSAGE_END, MESSAGE_LAUNCH, MESSAGE_KILL, MESSAGE_
 enum message request_receive(struct launch *into);
 void launch_close_files(struct launch *launch);
 
-/* child.c */
-_Noreturn void child_run(const struct launch *launch, const struct standing *standing, int status_fd);
+/* birth.c. -1: errno and `*stage` say why. */
+pid_t birth(const struct launch *launch, const struct standing *standing, int status_fd, enum stage *stage);
+
+/* child.c. `join_fd`: the birthplace, when the child could not be born there and must join it; -1: it need not. */
+_Noreturn void child_run(const struct launch *launch, const struct standing *standing, int status_fd, int join_fd);
 
 /* children.c */
 enum child_state { CHILD_FREE, CHILD_STARTING, CHILD_RUNNING };

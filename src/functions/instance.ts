@@ -4,6 +4,9 @@
  *   starting ──started──▶ running ──exited──▶ draining ──outputs ended, or drainMaxMs──▶ finished
  *       └──failed──▶ (never ran)   └──lost───────▲
  *
+ *   The function's timeout counts from the request to the spawner, and again from the start. When the program is not in place by
+ *   then, the child is killed and the launch fails.
+ *
  *   end(timeout | cancelled): SIGTERM to the process group, after the grace SIGKILL to the group and the cgroup
  *
  * The spawner kills the process group when the leader exits; what left the group (a daemonised grandchild) is found in the cgroup
@@ -13,7 +16,7 @@ import { constants } from 'node:os';
 import { SfsdError } from '../contracts/errors.js';
 import type { CancelSignal, ExitStatus, FunctionSpec, LaunchOutcome } from '../contracts/function.js';
 import { type Clock, type Instant, instant } from '../contracts/time.js';
-import type { InstanceCgroup } from '../linux/instance-cgroups.js';
+import type { InstanceCgroup } from '../linux/instance-cgroup.js';
 import type { Channels } from './channels.js';
 import type { HeadOutput, TailOutput } from './output.js';
 import type { Spawner, SpawnListener } from './spawner.js';
@@ -28,6 +31,11 @@ import {
 
 /** How long outputs may stay open after the exit, once all that could hold them has been killed. */
 const drainMaxMs = 250;
+/** How long a program may take to be in place when its function has no timeout. */
+const startMaxMs = 30_000;
+
+/** Of a wait status: the signal that ended the process. */
+const signalMask = 0x7f;
 
 export type EndKind = 'timeout' | 'cancelled';
 
@@ -43,6 +51,8 @@ export interface InstanceParts {
   readonly stderr: TailOutput;
   /** Called at once, before any later reply is read. What it throws ends the instance and becomes its failure. */
   readonly onStarted: (reply: StartedReply) => void;
+  /** Its start took too long and its child cannot be killed now: whoever asked is told; `onFailed` comes when it is dead. */
+  readonly onOverdue: (error: unknown) => void;
   /** It never ran, or was refused after its start; nothing of it is left. */
   readonly onFailed: (error: unknown) => void;
   readonly onExited: () => void;
@@ -77,6 +87,7 @@ export class Instance implements SpawnListener {
     this.#channels = channels;
     this.#spawnId = spawnId;
     this.#parts.signal?.addEventListener('abort', this.#abort, { once: true });
+    this.#timeout = setTimeout(() => this.#timedOut(), this.#parts.spec.timeoutMs || startMaxMs);
   }
 
   /** SIGTERM now, SIGKILL after the grace. The first call decides what the outcome says. */
@@ -102,34 +113,34 @@ export class Instance implements SpawnListener {
 
   started(reply: StartedReply): void {
     this.#startedAt = instant(reply.atUs);
-    const { timeoutMs } = this.#parts.spec;
+    if (this.#refusal !== undefined) {
+      this.#kill();
+      return;
+    }
+    if (this.#parts.spec.timeoutMs > 0) this.#timeout?.refresh();
+    else clearTimeout(this.#timeout);
     try {
       this.#parts.onStarted(reply);
     } catch (error) {
       this.#refusal = { error };
       this.#kill();
-      return;
     }
-    if (timeoutMs > 0) this.#timeout = setTimeout(() => this.end('timeout'), timeoutMs);
   }
 
   failed(reply: FailedReply): void {
-    const { name } = this.#parts.spec;
-    this.#finish(() =>
-      this.#parts.onFailed(
-        new SfsdError('SFSD_ERR_LAUNCH_FAILED', { name, reason: failureReason(this.#parts.spec, reply) }),
-      ),
-    );
+    const error = this.#refusal?.error ?? this.#failure(failureReason(this.#parts.spec, reply));
+    this.#finish(() => this.#parts.onFailed(error));
   }
 
   exited(reply: ExitedReply): void {
     this.#exited = reply;
+    if ((reply.status & signalMask) === constants.signals.SIGKILL) this.#parts.cgroup.retire();
     this.#over(instant(reply.atUs));
   }
 
   lost(): void {
     if (this.#startedAt === undefined) {
-      this.#killMembers();
+      this.#onGroup((cgroup) => cgroup.kill());
       this.#finish(() => this.#parts.onFailed(new SfsdError('SFSD_ERR_SPAWNER_LOST')));
     } else {
       this.#over(this.#parts.clock.now());
@@ -141,12 +152,28 @@ export class Instance implements SpawnListener {
     if (this.#endedAt !== undefined) this.#finishRun();
   };
 
+  #timedOut(): void {
+    if (this.#startedAt !== undefined) {
+      this.end('timeout');
+      return;
+    }
+    const error = this.#failure('the program was not in place in time');
+    this.#refusal = { error };
+    this.#kill();
+    clearTimeout(this.#grace);
+    this.#grace = setTimeout(() => this.#parts.onOverdue(error), this.#parts.killGraceMs);
+  }
+
+  #failure(reason: string): SfsdError {
+    return new SfsdError('SFSD_ERR_LAUNCH_FAILED', { name: this.#parts.spec.name, reason });
+  }
+
   #over(endedAt: Instant): void {
     this.#endedAt = endedAt;
     clearTimeout(this.#timeout);
     clearTimeout(this.#grace);
     if (this.#refusal === undefined) this.#parts.onExited();
-    if (this.#parts.cgroup.pids().length > 0) this.#killMembers();
+    this.#onGroup((cgroup) => cgroup.killLeftovers());
     if (this.#channels?.closed === false) this.#drain = setTimeout(() => this.#finishRun(), drainMaxMs);
     else this.#finishRun();
   }
@@ -169,12 +196,12 @@ export class Instance implements SpawnListener {
   #kill(): void {
     this.#parts.spawner.kill(this.#spawnId, constants.signals.SIGKILL);
     // Before its start only the spawner knows the child: the cgroup may not hold it yet.
-    if (this.#startedAt !== undefined) this.#killMembers();
+    if (this.#startedAt !== undefined) this.#onGroup((cgroup) => cgroup.kill());
   }
 
-  #killMembers(): void {
+  #onGroup(act: (cgroup: InstanceCgroup) => void): void {
     try {
-      this.#parts.cgroup.kill();
+      act(this.#parts.cgroup);
     } catch {
       // Someone removed the group: then nobody is in it.
     }
@@ -207,7 +234,7 @@ export class Instance implements SpawnListener {
 
 /** The wait status of wait(2): exit code in the second byte, or the signal in the low seven bits. */
 export function exitStatusOf(waitStatus: number): ExitStatus {
-  const signal = waitStatus & 0x7f;
+  const signal = waitStatus & signalMask;
   if (signal === 0) return { kind: 'exited', code: (waitStatus >> 8) & 0xff };
   const name = Object.entries(constants.signals).find(([, number]) => number === signal)?.[0];
   return { kind: 'signalled', signal: name ?? `SIG${signal}` };

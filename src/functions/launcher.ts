@@ -18,6 +18,7 @@ import type { FunctionSpec, Launch, Launched, LaunchOutcome, LaunchRequest } fro
 import type { InvocationKey } from '../contracts/invocation.js';
 import type { Reservation, SchedulingPlane } from '../contracts/scheduling-plane.js';
 import type { Clock, Instant } from '../contracts/time.js';
+import type { InstanceCgroup } from '../linux/instance-cgroup.js';
 import type { InstanceCgroups } from '../linux/instance-cgroups.js';
 import type { Libc } from '../linux/libc.js';
 import { Channels } from './channels.js';
@@ -147,13 +148,14 @@ export class Launcher {
           });
           answer.resolve(launchedOf(instance, { identity, reply, key, outcome }));
         },
+        onOverdue: answer.reject,
         onFailed: (error) => ended(() => answer.reject(error)),
         onExited: () => {
           if (key !== undefined) plane.end(key, 'exited');
         },
         onFinished: (outcome) => ended(() => tell?.(outcome)),
       });
-      this.#spawn({ spec, request, instance, cgroupProcsFiles: cgroup.procsFiles, releases });
+      this.#spawn({ spec, request, instance, cgroup, releases });
       this.#instances.add(instance);
     } catch (thrown) {
       giveBack();
@@ -179,7 +181,7 @@ export class Launcher {
   }
 
   #spawn(parts: SpawnParts): void {
-    const { spec, request, instance, releases } = parts;
+    const { spec, request, instance, cgroup, releases } = parts;
     const { libc, spawner } = this.#options;
     const channels = new Channels({
       libc,
@@ -193,7 +195,8 @@ export class Launcher {
       arguments: [spec.command, ...spec.args],
       environment: environmentOf(spec),
       workingDirectory: spec.workingDirectory,
-      cgroupProcsFiles: parts.cgroupProcsFiles,
+      birthplace: cgroup.birthplace,
+      cgroupProcsFiles: cgroup.procsFiles,
       limits: programLimits,
       credentials: request.credentials,
       nice: 0,
@@ -226,7 +229,7 @@ interface SpawnParts {
   readonly spec: FunctionSpec;
   readonly request: LaunchRequest;
   readonly instance: Instance;
-  readonly cgroupProcsFiles: readonly string[];
+  readonly cgroup: InstanceCgroup;
   readonly releases: (() => void)[];
 }
 

@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer';
 import { assert } from '../contracts/errors.js';
 import type { Credentials } from '../contracts/function.js';
 
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 export const requestHeaderBytes = 48;
 export const requestLimitBytes = 24;
 export const replyBytes = 88;
@@ -86,6 +86,8 @@ export interface SpawnRequest {
   /** `NAME=value` each. */
   readonly environment: readonly string[];
   readonly workingDirectory: string;
+  /** The cgroup2 directory in which the child is born. */
+  readonly birthplace: string | undefined;
   /** Files to which the child writes itself before it gives up its privileges. */
   readonly cgroupProcsFiles: readonly string[];
   readonly limits: readonly ResourceLimit[];
@@ -124,6 +126,7 @@ export function encodeLaunch(into: Buffer, id: number, request: SpawnRequest): n
     ...request.arguments,
     ...request.environment,
     ...request.cgroupProcsFiles,
+    request.birthplace ?? '',
   ];
   const text = Buffer.from(`${texts.join('\0')}\0`);
   if (end + text.length > requestBytesMax) return undefined;

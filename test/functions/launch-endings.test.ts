@@ -5,6 +5,7 @@ import {
   heldBy,
   nothingHeld,
   processState,
+  reasonOfFailure,
   requestOf,
   run,
   shell,
@@ -39,6 +40,31 @@ t.test('a function that ignores SIGTERM is killed after the grace, with all of i
 t.test('a timeout of 0 is none', async (t) => {
   const { outcome } = await run(host, shell(host, 'sleep 0.3; echo done', { timeoutMs: 0 }));
   t.equal(textOf(outcome.stdout), 'done\n');
+});
+
+t.test('the groups of functions that were killed do no harm to the next', async (t) => {
+  const strays = '(setsid sleep 30 >/dev/null 2>&1 &); sleep 0.05';
+  for (let i = 0; i < 3; i++) {
+    t.equal((await run(host, shell(host, strays))).outcome.exit.kind, 'exited');
+    t.equal((await run(host, shell(host, 'kill -9 $$'))).outcome.exit.kind, 'signalled');
+    t.same((await run(host, shell(host, 'exit 0'))).outcome.exit, { kind: 'exited', code: 0 });
+  }
+});
+
+t.test('a program that is not in place at its timeout is a launch that failed', async (t) => {
+  const stuck = await startHost({ limits: { killGraceMs: 50 } });
+  t.teardown(() => stuck.close());
+  const spawner = stuck.spawner.pid ?? 0;
+  process.kill(spawner, 'SIGSTOP');
+  const reason = await reasonOfFailure(
+    stuck.launcher.launch(shell(stuck, 'sleep 30', { timeoutMs: 50 }), requestOf()),
+  );
+  t.match(reason, /^SFSD_ERR_LAUNCH_FAILED .*not in place in time/);
+  t.equal(stuck.launcher.running(), 1, 'what it holds is kept until the spawner answers');
+  process.kill(spawner, 'SIGCONT');
+  t.ok(await eventually(() => stuck.launcher.running() === 0));
+  t.same(heldBy(stuck), nothingHeld);
+  t.equal(stuck.plane.registered.length, 0);
 });
 
 t.test('a client that goes away ends its function', async (t) => {

@@ -153,6 +153,7 @@ t.test('a death of the whole daemon ends the spawner and its functions', async (
   }
   const layout = CgroupLayout.detect();
   const trees = ['pids', 'memory'].flatMap((name) => layout.controllerPath(name) ?? []);
+  if (layout.unifiedPath !== undefined) trees.push(layout.unifiedPath);
   for (const tree of new Set(trees)) {
     for (const group of groupsBelow(`${tree}/sfsd-test-${pids[1]}`).reverse()) rmdirSync(group);
   }

@@ -48,6 +48,7 @@ const launchBytes =
     arguments: [burnPath, '0'],
     environment: [],
     workingDirectory: '/',
+    birthplace: undefined,
     cgroupProcsFiles: [],
     limits: [],
     credentials: asRoot,
@@ -64,7 +65,7 @@ t.test('requests that do not add up are answered, not obeyed', async (t) => {
     launch.subarray(0, launchBytes + 1),
   ];
   for (const [offset, value] of [
-    [headerOffsets.version, 2],
+    [headerOffsets.version, 1],
     [headerOffsets.kind, 9],
     [headerOffsets.argumentCount, 0],
     [headerOffsets.argumentCount, 60_000],

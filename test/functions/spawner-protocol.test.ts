@@ -70,6 +70,7 @@ const request: SpawnRequest = {
   arguments: ['program', ''],
   environment: ['A=1'],
   workingDirectory: '/',
+  birthplace: undefined,
   cgroupProcsFiles: [],
   limits: [{ resource: 7, soft: 1024, hard: 4096 }],
   credentials: { uid: 1, gid: 2 },
@@ -80,7 +81,7 @@ t.test('a launch is header, limits and text', async (t) => {
   const bytes = Buffer.alloc(requestBytesMax);
   const length = encodeLaunch(bytes, 7, request) ?? 0;
   const text = bytes.subarray(requestHeaderBytes + requestLimitBytes, length).toString();
-  t.equal(text, '/\0program\0\0A=1\0');
+  t.equal(text, '/\0program\0\0A=1\0\0');
   t.equal(bytes.readUInt32LE(headerOffsets.textBytes), text.length);
   t.equal(bytes.readInt32LE(headerOffsets.nice), -5);
 });
