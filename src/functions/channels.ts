@@ -1,18 +1,21 @@
 /**
- * The three pipes of an instance. Our ends are read and written by Node's loop; the program's ends are handed to the spawner,
- * which takes them over.
+ * The three pipes of an instance. The program's ends are handed to the spawner, which takes them over. Our ends are read when the
+ * program has ended, or by Node's loop once it has run for `watchAfterMs`; a program that fills a pipe before that waits so long.
  *
  * Most bodies are small, and an empty pipe takes PIPE_BUF bytes without blocking (pipe(7)): such a body is written before the
  * program exists, and the pipe closed. That saves a third stream object for each launch. No body at all is /dev/null.
  */
-import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import { Socket } from 'node:net';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Libc } from '../linux/libc.js';
 import type { Output } from './output.js';
+import { OutputPipe } from './output-pipe.js';
 
 /** PIPE_BUF: the least that an empty pipe holds. */
 const bodyAtOnceMaxBytes = 4096;
 const readOnlyCloseOnExec = 0o2000000;
+const nonBlocking = 0o4000;
+const watchAfterMs = 20;
 
 export interface ChannelOptions {
   readonly libc: Libc;
@@ -27,22 +30,20 @@ export interface ChannelOptions {
 export class Channels {
   /** The program's ends: standard input, output, error. Whoever calls this owns them. */
   readonly programFds: readonly [number, number, number];
-  readonly #sockets: Socket[] = [];
-  readonly #onClosed: () => void;
-  #readersOpen = 0;
+  readonly #outputs: OutputPipe[] = [];
+  readonly #watching: NodeJS.Timeout;
+  #input: Socket | undefined;
 
   /** Throws SFSD_ERR_KERNEL when descriptors run out, with nothing left open. */
   constructor(options: ChannelOptions) {
     const { libc, stdout, stderr } = options;
-    this.#onClosed = options.onClosed;
     const fds: number[] = [];
     try {
       const input = this.#openInput(options, fds);
       const output = openPipe(libc, fds);
       const error = openPipe(libc, fds);
-      this.#read(output.readEnd, stdout, options.readBuffer);
-      fds.splice(fds.indexOf(output.readEnd), 1);
-      this.#read(error.readEnd, stderr, options.readBuffer);
+      this.#read(output.readEnd, stdout, options, fds);
+      this.#read(error.readEnd, stderr, options, fds);
       this.programFds = [input, output.writeEnd, error.writeEnd];
     } catch (thrown) {
       for (const fd of fds) libc.close(fd);
@@ -51,16 +52,27 @@ export class Channels {
         ? thrown
         : new SfsdError('SFSD_ERR_KERNEL', { call: 'pipe', reason: reasonOf(thrown) }, { cause: thrown });
     }
+    this.#watching = setTimeout(() => {
+      for (const output of this.#outputs) output.watch();
+    }, watchAfterMs);
   }
 
   /** Whether both outputs have ended. */
   get closed(): boolean {
-    return this.#readersOpen === 0;
+    return this.#outputs.every((output) => output.closed);
   }
 
   /** Ends our side, whatever still holds the other. */
   destroy(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    clearTimeout(this.#watching);
+    this.#input?.destroy();
+    for (const output of this.#outputs) output.destroy();
+  }
+
+  /** The program has ended: reads what is left. */
+  drain(): void {
+    clearTimeout(this.#watching);
+    for (const output of this.#outputs) output.drain();
   }
 
   #openInput({ libc, body }: ChannelOptions, fds: number[]): number {
@@ -80,34 +92,27 @@ export class Channels {
       // EPIPE: the program ended, or closed its input, without reading all. That is its right.
       socket.on('error', () => {});
       socket.end(body);
-      this.#sockets.push(socket);
+      this.#input = socket;
     }
     fds.splice(fds.indexOf(writeEnd), 1);
     return readEnd;
   }
 
-  #read(fd: number, output: Output, buffer: Uint8Array): void {
-    const onread: OnReadOpts = {
-      buffer,
-      callback: (length, bytes) => {
-        output.add(bytes, length);
-        return true;
-      },
+  /** Opened anew, because a pipe is made blocking for the program's sake, and both ends alike. */
+  #read(
+    readEnd: number,
+    output: Output,
+    { libc, readBuffer, onClosed }: ChannelOptions,
+    fds: number[],
+  ): void {
+    const fd = libc.open(`/proc/self/fd/${readEnd}`, readOnlyCloseOnExec | nonBlocking);
+    if (fd < 0) throw kernelError('open a pipe anew', fd);
+    const whenClosed = () => {
+      if (this.closed) onClosed();
     };
-    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
-      fd,
-      readable: true,
-      writable: false,
-      onread,
-    };
-    const socket = new Socket(options);
-    this.#readersOpen++;
-    this.#sockets.push(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => {
-      this.#readersOpen--;
-      if (this.#readersOpen === 0) this.#onClosed();
-    });
+    this.#outputs.push(new OutputPipe({ libc, fd, output, readBuffer, onClosed: whenClosed }));
+    libc.close(readEnd);
+    fds.splice(fds.indexOf(readEnd), 1);
   }
 }
 

@@ -174,6 +174,7 @@ export class Instance implements SpawnListener {
     clearTimeout(this.#grace);
     if (this.#refusal === undefined) this.#parts.onExited();
     this.#onGroup((cgroup) => cgroup.killLeftovers());
+    this.#channels?.drain();
     if (this.#channels?.closed === false) this.#drain = setTimeout(() => this.#finishRun(), drainMaxMs);
     else this.#finishRun();
   }

@@ -1,0 +1,88 @@
+/**
+ * Our end of a program's output.
+ *
+ *   unwatched ──watch──▶ watched by Node's loop ──▶ closed
+ *       └──drain: end of file ──▶ closed
+ *       └──drain: nothing yet, or too much ──▶ watched
+ *
+ * A stream object costs more than all else in a launch. Most programs end within milliseconds and say less than a pipe holds
+ * (64 KiB): theirs is read once they have ended, by a few plain reads.
+ */
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import type { Libc } from '../linux/libc.js';
+import type { Output } from './output.js';
+
+/** Plain reads in one drain; a pipe holds one buffer full, so more means that somebody still writes. */
+const drainReadsMax = 4;
+
+export interface OutputPipeOptions {
+  readonly libc: Libc;
+  /** Non-blocking; taken over. */
+  readonly fd: number;
+  readonly output: Output;
+  /** Shared by all pipes: what is read is copied out before the next read. */
+  readonly readBuffer: Uint8Array;
+  /** A watched pipe has ended. */
+  readonly onClosed: () => void;
+}
+
+export class OutputPipe {
+  readonly #options: OutputPipeOptions;
+  #socket: Socket | undefined;
+  #closed = false;
+
+  constructor(options: OutputPipeOptions) {
+    this.#options = options;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** From here on it is read as it comes. */
+  watch(): void {
+    if (this.#closed || this.#socket !== undefined) return;
+    const { fd, output, readBuffer, onClosed } = this.#options;
+    const onread: OnReadOpts = {
+      buffer: readBuffer,
+      callback: (length, bytes) => {
+        output.add(bytes, length);
+        return true;
+      },
+    };
+    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = {
+      fd,
+      readable: true,
+      writable: false,
+      onread,
+    };
+    this.#socket = new Socket(options);
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => {
+      this.#closed = true;
+      onClosed();
+    });
+  }
+
+  /** The program has ended: reads what is there. Closed then, or watched because somebody else still holds the other end. */
+  drain(): void {
+    if (this.#closed || this.#socket !== undefined) return;
+    const { libc, fd, output, readBuffer } = this.#options;
+    for (let reads = 0; reads < drainReadsMax; reads++) {
+      const length = libc.read(fd, readBuffer, readBuffer.length);
+      if (length === 0) {
+        this.destroy();
+        return;
+      }
+      if (length < 0) break;
+      output.add(readBuffer, length);
+    }
+    this.watch();
+  }
+
+  destroy(): void {
+    if (this.#socket !== undefined) this.#socket.destroy();
+    else if (!this.#closed) this.#options.libc.close(this.#options.fd);
+    this.#closed = true;
+  }
+}
