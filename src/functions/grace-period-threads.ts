@@ -1,5 +1,6 @@
 /**
- * Keeps a launch from waiting behind FIFO work inside the kernel.
+ * Keeps a launch that joins cgroups from waiting behind FIFO work inside the kernel: one without cgroup2, or under a limit that only
+ * a v1 tree can set. (Others are born in their group and wait for nothing.)
  *
  * Joining a cgroup takes the kernel's cgroup_threadgroup_rwsem for writing, and the first writer after a pause waits for an RCU
  * grace period. Grace periods are driven by kernel threads that run SCHED_OTHER: on a host full of FIFO work they starve, and

@@ -20,7 +20,6 @@ function policyOf(pid: number): string {
 t.test('with a FIFO hog on each core, programs start within 20 ms', async (t) => {
   const libc = libcOfHost();
   const host = await startHost();
-  const raised = raiseGracePeriodThreads(libc, 15);
   // The bound on the hogs is outside of them, and not real-time itself: the kernel's fair server lets it act.
   const hogs = cpus().map((_, core) =>
     spawn(
@@ -45,7 +44,6 @@ t.test('with a FIFO hog on each core, programs start within 20 ms', async (t) =>
   t.teardown(async () => {
     for (const hog of hogs) hog.kill('SIGTERM');
     libc.schedSetscheduler(0, 0, 0);
-    raised.restore();
     await host.close();
   });
   // The control plane as it is in the daemon.

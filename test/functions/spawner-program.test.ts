@@ -1,7 +1,7 @@
 /** The C program alone, spoken to without our side of the protocol: what it does when that side is wrong, or does not listen. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import t from 'tap';
 import {
@@ -12,16 +12,19 @@ import {
   replyBytes,
   requestBytesMax,
   requestHeaderBytes,
+  type SpawnRequest,
 } from '../../src/functions/spawner-protocol.js';
+import { CgroupLayout } from '../../src/linux/cgroup-layout.js';
 import { asRoot, burnPath, eventually, libcOfHost, spawnerPath } from './support.js';
 
 const libc = libcOfHost();
 
-function startProgram() {
+function startProgram(group?: string) {
   const ends = new Int32Array(2);
   libc.socketpair(5, ends);
   const [ours = -1, theirs = -1] = ends;
-  const program = spawn(spawnerPath, ['--priority', '0'], {
+  const join = group === undefined ? '' : `echo 0 > ${group}/cgroup.procs && `;
+  const program = spawn('sh', ['-c', `${join}exec "$0" --priority 0`, spawnerPath], {
     stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
   });
   libc.close(theirs);
@@ -43,17 +46,17 @@ function startProgram() {
 }
 
 const launch = Buffer.alloc(requestBytesMax);
-const launchBytes =
-  encodeLaunch(launch, 5, {
-    arguments: [burnPath, '0'],
-    environment: [],
-    workingDirectory: '/',
-    birthplace: undefined,
-    cgroupProcsFiles: [],
-    limits: [],
-    credentials: asRoot,
-    nice: 0,
-  }) ?? 0;
+const burnRequest: SpawnRequest = {
+  arguments: [burnPath, '0'],
+  environment: [],
+  workingDirectory: '/',
+  birthplace: undefined,
+  cgroupProcsFiles: [],
+  limits: [],
+  credentials: asRoot,
+  nice: 0,
+};
+const launchBytes = encodeLaunch(launch, 5, burnRequest) ?? 0;
 
 t.test('requests that do not add up are answered, not obeyed', async (t) => {
   const program = startProgram();
@@ -122,3 +125,53 @@ t.test('a launch that was right is obeyed', async (t) => {
   ]);
   t.equal(await program.close(), 0);
 });
+
+const unified = CgroupLayout.detect().unifiedPath;
+const skip = {
+  skip: unified === undefined || process.getuid?.() !== 0 ? 'needs root and a cgroup2 tree' : false,
+};
+
+t.test('a child is in its birthplace, wherever the spawner comes from', skip, async (t) => {
+  const [ours, theirs] = ['spawner', 'child'].map((name) => `${unified}/sfsd-test-${process.pid}-${name}`);
+  if (ours === undefined || theirs === undefined) return;
+  for (const group of [ours, theirs]) mkdirSync(group);
+  // Linux 6.18 would kill whoever is born elsewhere from a group that was once killed.
+  if (existsSync(`${ours}/cgroup.kill`)) writeFileSync(`${ours}/cgroup.kill`, '1');
+  for (const group of [undefined, ours]) {
+    const program = startProgram(group);
+    program.read();
+    const request = Buffer.alloc(requestBytesMax);
+    const length =
+      encodeLaunch(request, 6, {
+        ...burnRequest,
+        arguments: ['/bin/sh', '-c', `grep -qx $$ ${theirs}/cgroup.procs`],
+        birthplace: theirs,
+      }) ?? 0;
+    libc.sendWithFds(program.socket, request, length, [0, 1, 2]);
+    t.ok(await eventually(() => program.replies.length === 3));
+    t.match(program.replies.at(-1), { kind: 'exited', id: 6, status: 0 });
+    t.equal(await program.close(), 0);
+  }
+  t.ok(await eventually(() => [ours, theirs].every(removed)));
+});
+
+t.test('a birthplace that is not there fails the launch', async (t) => {
+  const program = startProgram();
+  program.read();
+  const request = Buffer.alloc(requestBytesMax);
+  const length = encodeLaunch(request, 7, { ...burnRequest, birthplace: '/nowhere' }) ?? 0;
+  libc.sendWithFds(program.socket, request, length, [0, 1, 2]);
+  t.ok(await eventually(() => program.replies.length === 2));
+  t.match(program.replies.at(-1), { kind: 'failed', id: 7, stage: 8 });
+  t.equal(await program.close(), 0);
+});
+
+/** A group is busy until the kernel has let go of its last member. */
+function removed(group: string): boolean {
+  try {
+    rmdirSync(group);
+    return true;
+  } catch {
+    return !existsSync(group);
+  }
+}
