@@ -38,6 +38,8 @@ export interface SfsdConfig {
     readonly control: number;
     readonly spawner: number;
     readonly scheduling: number;
+    /** The kernel's RCU threads run at the spawner's priority while the daemon runs. */
+    readonly gracePeriodThreads: boolean;
   };
   readonly functions: {
     readonly registeredMax: number;

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
+import { raiseGracePeriodThreads } from '../linux/grace-period-threads.js';
 import type { Libc } from '../linux/libc.js';
 import { SelfPriority } from '../linux/self-priority.js';
 import type { Permission } from './permission.js';
@@ -34,10 +35,14 @@ export function raiseControlPlane(options: ControlPriorityOptions): ControlPrior
     if (result !== 'ok') log.warn({ event: 'priority_denied', reason: result.reason });
   };
   raise();
+  const kernelThreads = config.priorities.gracePeriodThreads
+    ? raiseGracePeriodThreads(libc, config.priorities.spawner)
+    : undefined;
   const timer = setInterval(raise, raiseIntervalMs).unref();
   return {
     close: () => {
       clearInterval(timer);
+      kernelThreads?.restore();
       self.lower();
     },
   };

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import t from 'tap';
-import { raiseGracePeriodThreads } from '../../src/functions/grace-period-threads.js';
+import { raiseGracePeriodThreads } from '../../src/linux/grace-period-threads.js';
 import { burn, eventually, libcOfHost, requestOf, startHost } from './support.js';
 
 const schedFifo = 1;

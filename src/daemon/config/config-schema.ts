@@ -131,6 +131,12 @@ export const configSchema = {
       control: count({ default: 8, minimum: 1, maximum: 49, description: 'The control plane.' }),
       spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),
       scheduling: count({ default: 25, minimum: 1, maximum: 49, description: 'The scheduling plane.' }),
+      gracePeriodThreads: {
+        type: 'boolean',
+        default: false,
+        description:
+          "Raise the kernel's RCU threads to the spawner's priority: launches with limits on cgroup v1 hosts wait for them.",
+      },
     }),
     functions: section('Registered functions and their instances.', {
       registeredMax: count({

@@ -12,7 +12,7 @@
  * and the next daemon finds them raised and leaves them so.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Libc } from '../linux/libc.js';
+import type { Libc } from './libc.js';
 
 /** The normal and the expedited machinery, under the names they have since Linux 6.2; older ones use workqueues for some. */
 const namePattern = /^rcu_(preempt|sched|exp_gp|exp_par_gp)/;
