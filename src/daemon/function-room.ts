@@ -12,6 +12,7 @@ import { FunctionRegistry } from '../functions/function-registry.js';
 import { Launcher } from '../functions/launcher.js';
 import { Spawner } from '../functions/spawner.js';
 import { CgroupLayout } from '../linux/cgroup-layout.js';
+import { daemonGroup, removeLeftovers } from '../linux/cgroup-leftovers.js';
 import { InstanceCgroups } from '../linux/instance-cgroups.js';
 import type { Libc } from '../linux/libc.js';
 import type { Permission } from './permission.js';
@@ -60,7 +61,9 @@ export class FunctionRoom {
     const limits = config.functions;
     const registry = new FunctionRegistry({ registeredMax: limits.registeredMax, defaults: limits });
     // One daemon, one parent group: a private daemon beside the host's must not touch its groups.
-    const cgroups = new InstanceCgroups(CgroupLayout.detect(), { parent: `/sfsd-${process.pid}` });
+    const layout = CgroupLayout.detect();
+    removeLeftovers(layout);
+    const cgroups = new InstanceCgroups(layout, { parent: daemonGroup(process.pid) });
     try {
       const spawner = await Spawner.start({
         libc,
