@@ -42,6 +42,9 @@ import { loadWorkload } from './workload-source.js';
 /** Unanswered requests, and connections to carry them. */
 const inFlightMax = 1000;
 const startDelayMs = 500;
+/** The daemon's own defaults. */
+const sliceMinMs = 2;
+const sliceMaxMs = 1000;
 /** After the last arrival: a full host needs a while for its last long functions. */
 const drainLimitMs = 120_000;
 /** For the host to settle, and to see whether it is idle. */
@@ -61,8 +64,10 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
     progress.step(workloadText(workload, plan.policies));
     const { signal } = interruption;
     const tell = (text: string): void => context.terminal.err(text);
-    const { runs, doubts } = await withDaemon({ plan, folder, signal, tell }, (socketPath) =>
-      runPolicies({ plan, workload, socketPath, progress, signal }),
+    const settings = { 'scheduler.sliceInitialMs': learnedSliceMs(workload), ...plan.settings };
+    const { runs, doubts } = await withDaemon(
+      { plan: { ...plan, settings }, folder, signal, tell },
+      (socketPath) => runPolicies({ plan, workload, socketPath, progress, signal }),
     );
     progress.stop();
     await writeWorkload(join(folder, workloadFile), workload);
@@ -76,6 +81,17 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
   } finally {
     interruption.release();
   }
+}
+
+/**
+ * S starts where a host that serves this workload has it: mean inter-arrival time x c. A cold daemon would judge the first N
+ * requests by a guess, and a replay is too short for that not to show; `--set scheduler.sliceInitialMs=20` replays a cold start.
+ */
+function learnedSliceMs({ header, requests }: Workload): number {
+  const last = requests.at(-1);
+  const meanGapMs =
+    last === undefined || requests.length < 2 ? 0 : last.arrival / 1000 / (requests.length - 1);
+  return Math.min(Math.max(meanGapMs * header.cores, sliceMinMs), sliceMaxMs);
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -25,7 +25,7 @@ import { PlaneState } from './plane-state.js';
 import { SubmissionWriter } from './submission-ring.js';
 
 /** While anything is live. A result that is answered drains first, so this only bounds the ring's filling. */
-const drainIntervalMs = 20;
+const drainIntervalMs = 100;
 /** A submission with the longest names takes under 512 bytes; with 256 tids or a 4 KiB path the ring's spare room bears it. */
 const bytesPerPlace = 512;
 
