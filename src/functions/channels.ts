@@ -1,6 +1,7 @@
 /**
  * The three pipes of an instance. The program's ends are handed to the spawner, which takes them over. Our ends are read when the
- * program has ended, or by Node's loop once it has run for `watchAfterMs`; a program that fills a pipe before that waits so long.
+ * program has ended; before that they are looked at a few times, and handed to Node's loop at the first look that finds something,
+ * or after the last. A program that fills a pipe before a look waits for it.
  *
  * Most bodies are small, and an empty pipe takes PIPE_BUF bytes without blocking (pipe(7)): such a body is written before the
  * program exists, and the pipe closed. That saves a third stream object for each launch. No body at all is /dev/null.
@@ -15,7 +16,8 @@ import { OutputPipe } from './output-pipe.js';
 const bodyAtOnceMaxBytes = 4096;
 const readOnlyCloseOnExec = 0o2000000;
 const nonBlocking = 0o4000;
-const watchAfterMs = 20;
+/** From the launch. A program that has said nothing by then mostly says one thing, at its end. */
+const looksAtMs = [20, 100, 500] as const;
 
 export interface ChannelOptions {
   readonly libc: Libc;
@@ -31,7 +33,7 @@ export class Channels {
   /** The program's ends: standard input, output, error. Whoever calls this owns them. */
   readonly programFds: readonly [number, number, number];
   readonly #outputs: OutputPipe[] = [];
-  readonly #watching: NodeJS.Timeout;
+  #looking: NodeJS.Timeout | undefined;
   #input: Socket | undefined;
 
   /** Throws SFSD_ERR_KERNEL when descriptors run out, with nothing left open. */
@@ -52,9 +54,7 @@ export class Channels {
         ? thrown
         : new SfsdError('SFSD_ERR_KERNEL', { call: 'pipe', reason: reasonOf(thrown) }, { cause: thrown });
     }
-    this.#watching = setTimeout(() => {
-      for (const output of this.#outputs) output.watch();
-    }, watchAfterMs);
+    this.#lookLater(0);
   }
 
   /** Whether both outputs have ended. */
@@ -64,15 +64,30 @@ export class Channels {
 
   /** Ends our side, whatever still holds the other. */
   destroy(): void {
-    clearTimeout(this.#watching);
+    clearTimeout(this.#looking);
     this.#input?.destroy();
     for (const output of this.#outputs) output.destroy();
   }
 
   /** The program has ended: reads what is left. */
   drain(): void {
-    clearTimeout(this.#watching);
+    clearTimeout(this.#looking);
     for (const output of this.#outputs) output.drain();
+  }
+
+  #lookLater(look: number): void {
+    const atMs = looksAtMs[look];
+    if (atMs === undefined) {
+      for (const output of this.#outputs) output.watch();
+      return;
+    }
+    this.#looking = setTimeout(
+      () => {
+        for (const output of this.#outputs) output.look();
+        this.#lookLater(look + 1);
+      },
+      atMs - (looksAtMs[look - 1] ?? 0),
+    );
   }
 
   #openInput({ libc, body }: ChannelOptions, fds: number[]): number {

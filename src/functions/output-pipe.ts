@@ -1,7 +1,7 @@
 /**
  * Our end of a program's output.
  *
- *   unwatched ──watch──▶ watched by Node's loop ──▶ closed
+ *   unwatched ──watch, or look: something is there──▶ watched by Node's loop ──▶ closed
  *       └──drain: end of file ──▶ closed
  *       └──drain: nothing yet, or too much ──▶ watched
  *
@@ -62,6 +62,16 @@ export class OutputPipe {
       this.#closed = true;
       onClosed();
     });
+  }
+
+  /** One plain read: who has said something may say more, and is watched from here on. */
+  look(): void {
+    if (this.#closed || this.#socket !== undefined) return;
+    const { libc, fd, output, readBuffer } = this.#options;
+    const length = libc.read(fd, readBuffer, readBuffer.length);
+    if (length <= 0) return;
+    output.add(readBuffer, length);
+    this.watch();
   }
 
   /** The program has ended: reads what is there. Closed then, or watched because somebody else still holds the other end. */
