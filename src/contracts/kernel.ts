@@ -32,8 +32,11 @@ export interface Kernel {
    * denied: we may not touch it (another namespace, hidden, protected).
    */
   attach(group: TaskGroup, key: InvocationKey): 'ok' | 'gone' | 'denied';
-  /** All tasks of the group become real-time. denied: the invocation goes on under the fair scheduler. Idempotent. */
-  promote(group: TaskGroup): 'ok' | 'gone' | 'denied';
+  /**
+   * All tasks of the group become real-time. denied: the invocation goes on under the fair scheduler. Idempotent.
+   * `worker`: they are bound to the core of this FILTER worker until demoted, where the host lets them; absent: they float.
+   */
+  promote(group: TaskGroup, worker?: number): 'ok' | 'gone' | 'denied';
   /** All tasks that were ever promoted for the group, and still live, become what they were before. Idempotent. */
   demote(group: TaskGroup): 'ok' | 'gone';
   /** The returned object is reused by the next call: read it at once. */

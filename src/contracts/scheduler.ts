@@ -72,7 +72,7 @@ export interface SchedulerCounters {
  * woken      | used so far        | slice left                 | time blocked
  * bypassed   | used so far        | queue delay                | O x S
  * denied     | used so far        | 0                          | 0
- * paused     | 0                  | FIFO time in the window    | 0       (key 0: the whole pool)
+ * paused     | 0                  | FIFO time in the window    | 0       (key 0: the whole pool, or a pinned worker)
  * resumed    | 0                  | pause length               | 0       (key 0)
  * sliced     | 0                  | new S                      | mean inter-arrival time (key 0)
  * ended      | used in all        | reason: index in endReasons| state it ended in: index in lifeStates
@@ -138,6 +138,8 @@ export interface Decision {
 export interface SfsParameters {
   /** c: FILTER workers. */
   readonly workers: number;
+  /** Each worker's invocation is bound to a core of its own, and each core has its own budget. Absent: threads float. */
+  readonly pinned?: boolean;
   /** N: arrivals per slice window (paper: 100). */
   readonly window: number;
   readonly sliceInitial: Duration;

@@ -27,10 +27,6 @@ export class FilterPool {
     return this.#lives.length;
   }
 
-  get hasIdle(): boolean {
-    return this.#idleCount > 0;
-  }
-
   get heldCount(): number {
     return this.#lives.length - this.#idleCount;
   }
@@ -44,13 +40,24 @@ export class FilterPool {
     return this.#lives[worker];
   }
 
-  /** An idle worker takes the invocation; given back by `free`. */
-  take(life: Life): void {
-    assert(this.#idleCount > 0, 'a worker is idle');
+  get idleCount(): number {
+    return this.#idleCount;
+  }
+
+  /** Idle workers by place, 0 to idleCount - 1; the last place is the one that became idle last. */
+  idleAt(place: number): number {
+    return this.#idle[place] ?? 0;
+  }
+
+  /** The idle worker at that place takes the invocation; given back by `free`. */
+  take(life: Life, place: number): void {
+    assert(place >= 0 && place < this.#idleCount, 'the worker is idle');
+    const worker = this.idleAt(place);
     this.#idleCount -= 1;
-    const worker = this.#idle[this.#idleCount] ?? 0;
+    this.#idle[place] = this.#idle[this.#idleCount] ?? 0;
     this.#lives[worker] = life;
     this.#keys[worker] = life.key;
+    this.#sliceEnds[worker] = never;
     life.worker = worker;
   }
 

@@ -8,6 +8,7 @@
  *   taken when a change of policy has just brought the kernel's accounts up to date;
  * - every attached group is released once, unless the kernel has rebound it to a later invocation.
  */
+import { assert } from '../contracts/errors.js';
 import type { EndReason } from '../contracts/invocation.js';
 import type { Kernel } from '../contracts/kernel.js';
 import {
@@ -27,7 +28,8 @@ import {
   duration,
   type Instant,
 } from '../contracts/time.js';
-import { FilterBudget } from './filter-budget.js';
+
+import { FilterLane } from './filter-lane.js';
 import { FilterPool } from './filter-pool.js';
 import { sliceRest } from './limits.js';
 import { type Life, Lives, noWorker } from './lives.js';
@@ -48,12 +50,13 @@ export class Lifecycle {
   /** Busy periods that do not count as arrivals yet, oldest first. */
   readonly uncounted: SlotRing;
   readonly pool: FilterPool;
-  readonly budget: FilterBudget;
+  readonly lanes: FilterLane[] = [];
+  readonly pinned: boolean;
   readonly counters = newCounters();
   readonly #clock: Clock;
   readonly #kernel: Kernel;
   readonly #log: DecisionLog;
-  #promotedCount = 0;
+  readonly #budgetRule: { readonly share: number; readonly window: Duration };
 
   constructor(ports: SfsPorts, parameters: SfsParameters) {
     this.#clock = ports.clock;
@@ -64,7 +67,9 @@ export class Lifecycle {
     this.blocked = new SlotRing(parameters.liveMax);
     this.uncounted = new SlotRing(parameters.liveMax);
     this.pool = new FilterPool(parameters.workers);
-    this.budget = new FilterBudget({ share: parameters.budgetShare, window: parameters.budgetWindow });
+    this.#budgetRule = { share: parameters.budgetShare, window: parameters.budgetWindow };
+    this.pinned = parameters.pinned === true;
+    this.lanesFor(parameters.workers);
   }
 
   /** Reads the group's state, and its CPU time into the record. The answer is reused by the next call. */
@@ -81,9 +86,21 @@ export class Lifecycle {
     return difference(life.sliceLeft, difference(life.cpuUsed, life.cpuAtPromotion));
   }
 
+  /** There is a lane for each worker where they are pinned, else one for all. Lanes outlive a shrinking pool: they remember. */
+  lanesFor(workers: number): void {
+    const count = this.pinned ? workers : 1;
+    while (this.lanes.length < count) this.lanes.push(new FilterLane(this.#budgetRule));
+  }
+
+  laneOf(worker: number): FilterLane {
+    const lane = this.lanes[this.pinned ? worker : 0];
+    assert(lane !== undefined, 'every worker has a lane');
+    return lane;
+  }
+
   /** More threads than cores cannot use CPU time faster than the cores give it. */
   widthOf(runnableMax: number): number {
-    return Math.max(1, Math.min(runnableMax, this.pool.size));
+    return this.pinned ? 1 : Math.max(1, Math.min(runnableMax, this.pool.size));
   }
 
   /** Sets the timer of a held invocation to when `left` of CPU time may be used up. */
@@ -92,24 +109,25 @@ export class Lifecycle {
     this.pool.setSliceEnd(life.worker, after(now, duration(wall)));
   }
 
-  /** A worker takes it. */
-  pickUp(life: Life, now: Instant, delay: Duration): void {
-    if (!this.promote(life, now)) return;
-    this.#move(life, 'filter');
+  /** The idle worker at `place` takes it. */
+  pickUp(life: Life, now: Instant, pick: { readonly place: number; readonly delay: Duration }): void {
+    if (!this.promote(life, now, this.pool.idleAt(pick.place))) return;
+    this.#move(life, 'filter', pick.place);
     this.counters.promotions += 1;
-    this.record('promoted', now, life, life.sliceLeft, delay);
+    this.record('promoted', now, life, life.sliceLeft, pick.delay);
     this.setSliceEnd(life, now, life.sliceLeft);
   }
 
   /** Undone by `stepDown`. @returns whether it is promoted; when not, it has been dealt with. */
-  promote(life: Life, now: Instant): boolean {
-    const outcome = this.#kernel.promote(life.group);
+  promote(life: Life, now: Instant, worker = life.worker): boolean {
+    const outcome = this.#kernel.promote(life.group, this.pinned ? worker : undefined);
     if (outcome === 'gone') this.end(life, 'exited', now);
     if (outcome === 'denied') this.deny(life, now);
     if (outcome !== 'ok') return false;
     life.promoted = true;
-    if (this.#promotedCount === 0) this.budget.start(now);
-    this.#promotedCount += 1;
+    const lane = this.laneOf(worker);
+    if (lane.promoted === 0) lane.budget.start(now);
+    lane.promoted += 1;
     const seen = this.observe(life);
     life.cpuAtPromotion = life.cpuUsed;
     life.width = this.widthOf(seen.runnableMax);
@@ -215,13 +233,14 @@ export class Lifecycle {
 
   #noLongerPromoted(life: Life): void {
     life.promoted = false;
-    this.#promotedCount -= 1;
+    const lane = this.laneOf(life.worker);
+    lane.promoted -= 1;
     // Read again: the budget must not believe that a demotion took effect before it did.
-    if (this.#promotedCount === 0) this.budget.stop(this.#clock.now());
+    if (lane.promoted === 0) lane.budget.stop(this.#clock.now());
   }
 
   /** Leaves the one place and enters the other. */
-  #move(life: Life, to: LifeState): void {
+  #move(life: Life, to: LifeState, place = -1): void {
     if (life.state === 'blocked') this.blocked.remove(life.slot);
     if (life.state === 'filter') this.pool.free(life);
     if (life.state === 'queued' && this.queue.has(life.slot)) this.queue.remove(life.slot);
@@ -229,6 +248,6 @@ export class Lifecycle {
     life.worker = noWorker;
     if (to === 'queued') this.queue.enqueue(life.slot);
     if (to === 'blocked') this.blocked.enqueue(life.slot);
-    if (to === 'filter') this.pool.take(life);
+    if (to === 'filter') this.pool.take(life, place);
   }
 }

@@ -11,7 +11,6 @@ export interface SfsParts {
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;
   readonly estimator: SliceEstimator;
-  readonly pauses: { readonly paused: boolean };
   readonly budgetWindow: Duration;
 }
 
@@ -43,11 +42,16 @@ export class SfsView implements SchedulerView {
   }
 
   get paused(): boolean {
-    return this.#parts.pauses.paused;
+    for (const lane of this.#parts.lifecycle.lanes) if (lane.paused) return true;
+    return false;
   }
 
   get budgetUsed(): number {
-    return this.#parts.lifecycle.budget.used(this.#parts.clock.now()) / this.#parts.budgetWindow;
+    const { lifecycle, clock, budgetWindow } = this.#parts;
+    const now = clock.now();
+    let used = 0;
+    for (const lane of lifecycle.lanes) used = Math.max(used, lane.budget.used(now));
+    return used / budgetWindow;
   }
 
   get counters(): Readonly<SchedulerCounters> {

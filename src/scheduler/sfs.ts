@@ -12,8 +12,8 @@
  *    starving nor being preempted costs an invocation its slice.
  * 4. Every pollInterval each held invocation is looked at: all tasks asleep, it gives up its worker and keeps the unused
  *    slice (V-D); blocked ones that are runnable again go back into the queue. A wake is no arrival.
- * 5. At the FILTER budget's limit all promoted invocations step down for one gap and keep their workers. CPU time that the
- *    fair scheduler gives them meanwhile is not charged to their slices.
+ * 5. At the FILTER budget's limit all promoted invocations of its lane (filter-lane.ts: the pool, or one pinned worker) step down
+ *    for one gap and keep their workers. CPU time that the fair scheduler gives them meanwhile is not charged to their slices.
  *
  * Considered and rejected: charging slices by wall time or polls (a starved function loses its slice); one demotion at the
  * timer without looking again (the same); reading CPU time before the promotion (it lags then, and the slice would shrink by
@@ -28,6 +28,7 @@ import { invocationKey } from '../contracts/invocation.js';
 import type { Kernel } from '../contracts/kernel.js';
 import type { Admission, DecisionLog, SchedulerView, SfsParameters } from '../contracts/scheduler.js';
 import { after, between, type Clock, duration, type Instant, instant, noTime } from '../contracts/time.js';
+import type { FilterLane } from './filter-lane.js';
 import { Lifecycle, type SfsPorts } from './lifecycle.js';
 import { never, sliceRest } from './limits.js';
 import { identityOf, type Life, noWorker } from './lives.js';
@@ -47,7 +48,6 @@ export class SfsScheduler implements Policy {
   readonly #policyDefault: PolicyName;
   readonly #lifecycle: Lifecycle;
   readonly #estimator: SliceEstimator;
-  readonly #pauses = { paused: false, since: instant(0), until: never };
   #pollAt: Instant = never;
   #drained = false;
 
@@ -67,7 +67,6 @@ export class SfsScheduler implements Policy {
       clock: this.#clock,
       lifecycle: this.#lifecycle,
       estimator: this.#estimator,
-      pauses: this.#pauses,
       budgetWindow: parameters.budgetWindow,
     });
   }
@@ -91,10 +90,10 @@ export class SfsScheduler implements Policy {
   tick(): Instant | undefined {
     const now = this.#clock.now();
     this.#countDue(now);
-    if (now >= this.#pauses.until) this.#resume(now);
-    if (!this.#pauses.paused) this.#endSlices(now);
+    this.#endPauses(now);
+    this.#endSlices(now);
     if (now >= this.#pollAt) this.#poll(now);
-    if (now >= this.#lifecycle.budget.pauseAt) this.#pause(now);
+    this.#startPauses(now);
     this.#fill(now);
     return this.#nextDue(now);
   }
@@ -111,13 +110,14 @@ export class SfsScheduler implements Policy {
       const life = pool.held(worker);
       if (life !== undefined) this.#lifecycle.putBack(life, now);
     }
+    this.#lifecycle.lanesFor(count);
     pool.resize(count);
     if (this.#estimator.setWorkers(count)) this.#noteSlice(now);
   }
 
   drain(): void {
     const now = this.#clock.now();
-    const { pool, lives } = this.#lifecycle;
+    const { pool, lives, lanes } = this.#lifecycle;
     this.#drained = true;
     // All demotions first: they are what the host waits for.
     for (let worker = 0; worker < pool.size; worker += 1) {
@@ -125,8 +125,10 @@ export class SfsScheduler implements Policy {
       if (life?.promoted) this.#lifecycle.stepDown(life);
     }
     for (const life of lives.all()) this.#lifecycle.end(life, 'cancelled', now);
-    this.#pauses.paused = false;
-    this.#pauses.until = never;
+    for (const lane of lanes) {
+      lane.paused = false;
+      lane.pausedUntil = never;
+    }
     this.#pollAt = never;
   }
 
@@ -203,14 +205,26 @@ export class SfsScheduler implements Policy {
   // Pick-ups
 
   #fill(now: Instant): void {
-    const { pool, queue, budget, lives } = this.#lifecycle;
-    while (!this.#pauses.paused && pool.hasIdle && queue.length > 0) {
-      if (budget.exhausted(now)) this.#pause(now);
-      else this.#pickUp(lives.at(queue.first), now);
+    const { queue, lives } = this.#lifecycle;
+    while (queue.length > 0) {
+      const place = this.#openPlace(now);
+      if (place < 0) return;
+      this.#pickUp(lives.at(queue.first), now, place);
     }
   }
 
-  #pickUp(life: Life, now: Instant): void {
+  /** Place of an idle worker whose lane may be FIFO now; -1 when there is none. */
+  #openPlace(now: Instant): number {
+    const { pool } = this.#lifecycle;
+    for (let place = pool.idleCount - 1; place >= 0; place -= 1) {
+      const lane = this.#lifecycle.laneOf(pool.idleAt(place));
+      if (!lane.paused && lane.budget.exhausted(now)) this.#pause(lane, now);
+      if (!lane.paused) return place;
+    }
+    return -1;
+  }
+
+  #pickUp(life: Life, now: Instant, place: number): void {
     const slice = this.#estimator.slice;
     const delay = between(life.waitsSince, now);
     const limit = this.#parameters.overloadFactor * slice;
@@ -225,7 +239,7 @@ export class SfsScheduler implements Policy {
     const { state } = this.#lifecycle.observe(life);
     if (state === 'gone') this.#lifecycle.end(life, 'exited', now);
     else if (state === 'blocked' && this.#parameters.ioAware) this.#lifecycle.block(life, now);
-    else this.#lifecycle.pickUp(life, now, delay);
+    else this.#lifecycle.pickUp(life, now, { place, delay });
   }
 
   // Slice ends
@@ -314,38 +328,53 @@ export class SfsScheduler implements Policy {
 
   // The budget
 
-  #pause(now: Instant): void {
-    const { pool, budget, counters } = this.#lifecycle;
-    const used = budget.used(now);
+  #startPauses(now: Instant): void {
+    for (const lane of this.#lifecycle.lanes) if (now >= lane.budget.pauseAt) this.#pause(lane, now);
+  }
+
+  #endPauses(now: Instant): void {
+    for (const lane of this.#lifecycle.lanes) if (now >= lane.pausedUntil) this.#resume(lane, now);
+  }
+
+  #pause(lane: FilterLane, now: Instant): void {
+    const { pool, counters } = this.#lifecycle;
+    const used = lane.budget.used(now);
     for (let worker = 0; worker < pool.size; worker += 1) {
+      if (this.#lifecycle.laneOf(worker) !== lane) continue;
       const life = pool.held(worker);
       if (life?.promoted) this.#lifecycle.stepDown(life);
       pool.setSliceEnd(worker, never);
     }
-    this.#pauses.paused = true;
-    this.#pauses.since = this.#clock.now();
-    this.#pauses.until = after(this.#pauses.since, budget.gap);
+    lane.paused = true;
+    lane.pausedSince = this.#clock.now();
+    lane.pausedUntil = after(lane.pausedSince, lane.budget.gap);
     counters.budgetPauses += 1;
-    this.#log.record('paused', now, noKey, noWorker, noTime, used, 0);
+    this.#log.record('paused', now, noKey, this.#workerOf(lane), noTime, used, 0);
   }
 
-  #resume(now: Instant): void {
+  #resume(lane: FilterLane, now: Instant): void {
     const { pool } = this.#lifecycle;
-    const length = between(this.#pauses.since, now);
-    this.#pauses.paused = false;
-    this.#pauses.until = never;
-    this.#log.record('resumed', now, noKey, noWorker, noTime, length, 0);
+    const length = between(lane.pausedSince, now);
+    lane.paused = false;
+    lane.pausedUntil = never;
+    this.#log.record('resumed', now, noKey, this.#workerOf(lane), noTime, length, 0);
     for (let worker = 0; worker < pool.size; worker += 1) {
+      if (this.#lifecycle.laneOf(worker) !== lane) continue;
       const life = pool.held(worker);
       if (life !== undefined) this.#goOn(life, now);
     }
   }
 
+  #workerOf(lane: FilterLane): number {
+    return this.#lifecycle.pinned ? this.#lifecycle.lanes.indexOf(lane) : noWorker;
+  }
+
   #nextDue(now: Instant): Instant | undefined {
-    const { pool, blocked, budget } = this.#lifecycle;
+    const { pool, blocked, lanes } = this.#lifecycle;
     if (pool.heldCount === 0 && blocked.length === 0) this.#pollAt = never;
     else if (this.#pollAt === never) this.#pollAt = after(now, this.#parameters.pollInterval);
-    const due = Math.min(pool.nextSliceEnd(), this.#pollAt, budget.pauseAt, this.#pauses.until);
+    let due = Math.min(pool.nextSliceEnd(), this.#pollAt);
+    for (const lane of lanes) due = Math.min(due, lane.nextDue);
     return due === never ? undefined : instant(due);
   }
 }

@@ -12,15 +12,20 @@ export class Ledger {
   readonly places = new Map<number, Place>();
   /** Keys that never enter the queue: policy cfs. */
   readonly #fairFromStart: ReadonlySet<number>;
-  #paused = false;
+  /** Workers that step down; -1: the whole pool. */
+  readonly #paused = new Set<number>();
   #at = 0;
 
   constructor(fairFromStart: ReadonlySet<number>) {
     this.#fairFromStart = fairFromStart;
   }
 
+  isPaused(worker: number): boolean {
+    return this.#paused.has(-1) || this.#paused.has(worker);
+  }
+
   get paused(): boolean {
-    return this.#paused;
+    return this.#paused.size > 0;
   }
 
   keysIn(place: Place): number[] {
@@ -44,7 +49,7 @@ export class Ledger {
         }
         break;
       case 'promoted':
-        assert(!this.#paused, `nothing is picked up in a pause: ${say}`);
+        assert(!this.isPaused(decision.worker), `nothing is picked up in a pause: ${say}`);
         this.#fromHead(key, say);
         this.places.set(key, 'filter');
         break;
@@ -79,12 +84,12 @@ export class Ledger {
         this.places.set(key, 'ended');
         break;
       case 'paused':
-        assert(!this.#paused, say);
-        this.#paused = true;
+        assert(!this.#paused.has(decision.worker), say);
+        this.#paused.add(decision.worker);
         break;
       case 'resumed':
-        assert(this.#paused, say);
-        this.#paused = false;
+        assert(this.#paused.has(decision.worker), say);
+        this.#paused.delete(decision.worker);
         break;
       case 'sliced':
         break;

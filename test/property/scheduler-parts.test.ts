@@ -64,7 +64,7 @@ t.test(
         const pool = new FilterPool(capacity);
         for (const { kind, worker, at } of operations) {
           const life = pool.held(worker);
-          if (kind === 'take' && pool.hasIdle) pool.take(new Life(0));
+          if (kind === 'take' && pool.idleCount > 0) pool.take(new Life(0), at % pool.idleCount);
           if (kind === 'set' && life !== undefined) pool.setSliceEnd(worker, instant(at));
           if (kind === 'free' && life !== undefined) pool.free(life);
           if (kind === 'resize' && pool.heldCount === 0) pool.resize(1 + worker);

@@ -93,6 +93,7 @@ export const workload: fc.Arbitrary<Workload> = fc.record({
   parameters: fc
     .record({
       workers: fc.integer({ min: 1, max: 4 }),
+      pinned: fc.boolean(),
       window: fc.integer({ min: 1, max: 12 }),
       sliceInitial: fc.integer({ min: 2000, max: 40_000 }),
       overloadFactor: fc.constantFrom(1, 2.5, 3, Number.POSITIVE_INFINITY),
@@ -269,15 +270,15 @@ class CheckedRun {
     const live = this.#ledger.places.size - this.#ledger.keysIn('ended').length;
     assert(view.live === live, `none is lost: ${view.live} live, ${live} by the log`);
     assert(view.paused === this.#ledger.paused, 'pauses are logged');
-    const idle = held.length < this.#workers;
-    assert(view.paused || !idle || view.queueLength === 0, 'no worker idles while invocations wait');
+    const idle = Array.from(view.workers).some((key, worker) => key === 0 && !this.#ledger.isPaused(worker));
+    assert(!idle || view.queueLength === 0, 'no worker idles while invocations wait');
 
     let promoted = 0;
     for (const group of kernel.groups()) {
       if (group.promoted) {
         promoted += 1;
         assert(group.key !== undefined && held.includes(group.key), 'what is promoted has a worker');
-        assert(!view.paused, 'nothing is promoted in a pause');
+        assert(!this.#ledger.isPaused(group.worker), 'nothing is promoted in a pause');
       }
       this.#checkFifoTime(group.pid - 100, group.fifoCpu, group.tasks.length);
     }
@@ -337,7 +338,16 @@ class CheckedRun {
   #checkBudget(now: number): void {
     const { budgetShare = 1, budgetWindow = 100_000 } = this.#load.parameters;
     if (budgetShare === 1) return;
-    const busiest = busiestWindow(busySpans(this.#driver.kernel.events, now), budgetWindow);
+    const { events } = this.#driver.kernel;
+    // Pinned: one budget a worker, and so a core; floating: -1, one for all.
+    const lanes = [...new Set(events.map((event) => event.worker))];
+    const busiest = Math.max(
+      0,
+      ...lanes.map((lane) => {
+        const own = events.filter((event) => event.worker === lane);
+        return busiestWindow(busySpans(own, now), budgetWindow);
+      }),
+    );
     const allowed = budgetShare * budgetWindow + this.#load.latenessMax;
     assert(
       busiest <= allowed + 1e-6,

@@ -52,6 +52,8 @@ export interface ModelEvent {
   readonly at: Instant;
   readonly kind: ModelEventKind;
   readonly pid: number;
+  /** The worker whose core the group is bound to; -1: it floats. */
+  readonly worker: number;
 }
 
 interface Task {
@@ -76,6 +78,7 @@ export interface ModelGroup {
   /** Rank among the promoted. */
   promotedRank: number;
   promotions: number;
+  worker: number;
   exited: boolean;
   cpuAtAttach: number;
   cpuVisible: number;
@@ -122,6 +125,7 @@ export class ModelKernel implements Kernel {
       promoted: false,
       promotedRank: 0,
       promotions: 0,
+      worker: -1,
       exited: false,
       cpuAtAttach: 0,
       cpuVisible: 0,
@@ -177,13 +181,14 @@ export class ModelKernel implements Kernel {
     return 'ok';
   }
 
-  promote(taskGroup: TaskGroup): 'ok' | 'gone' | 'denied' {
+  promote(taskGroup: TaskGroup, worker = -1): 'ok' | 'gone' | 'denied' {
     const group = this.#attached(taskGroup);
     if (group.exited) return 'gone';
     if (group.promotions >= (group.program.promotionsAllowed ?? Number.POSITIVE_INFINITY)) return 'denied';
     group.promotions += 1;
     if (group.promoted) return 'ok';
     group.promoted = true;
+    group.worker = worker;
     this.#ranks += 1;
     group.promotedRank = this.#ranks;
     if (this.#options.exactAfterPromotion !== false) group.cpuVisible = cpuOf(group);
@@ -226,7 +231,7 @@ export class ModelKernel implements Kernel {
   }
 
   #note(kind: ModelEventKind, group: ModelGroup): void {
-    this.events.push({ at: this.clock.now(), kind, pid: group.pid });
+    this.events.push({ at: this.clock.now(), kind, pid: group.pid, worker: group.worker });
   }
 
   #of(group: TaskGroup): ModelGroup {
@@ -290,7 +295,7 @@ export class ModelKernel implements Kernel {
     group.cpuVisible = cpuOf(group);
     group.endedAt = instant(Math.ceil(this.#time - epsilon));
     for (const task of group.tasks) task.rate = 0;
-    this.events.push({ at: group.endedAt, kind: 'exit', pid: group.pid });
+    this.events.push({ at: group.endedAt, kind: 'exit', pid: group.pid, worker: group.worker });
     if (group.key !== undefined) this.#exits.push(group.key);
   }
 
