@@ -7,13 +7,13 @@
 import type { Libc } from './libc.js';
 
 /** 8192 CPUs, the most that a kernel can be built for. */
-const maskBytes = 1024;
+export const affinityBytes = 1024;
 
 export class UsableCpus {
   readonly #libc: Libc;
   readonly #reserve: number;
-  readonly #mask = new Uint8Array(maskBytes);
-  readonly #seen = new Uint8Array(maskBytes);
+  readonly #mask = new Uint8Array(affinityBytes);
+  readonly #seen = new Uint8Array(affinityBytes);
   #numbers: readonly number[] = [];
 
   constructor(libc: Libc, options: { readonly reserve: number }) {
@@ -43,7 +43,7 @@ export class UsableCpus {
   }
 
   #isAsSeen(): boolean {
-    for (let index = 0; index < maskBytes; index++) {
+    for (let index = 0; index < affinityBytes; index++) {
       if (this.#mask[index] !== this.#seen[index]) return false;
     }
     return true;
@@ -61,7 +61,7 @@ export function cpusIn(mask: Uint8Array): number[] {
 
 /** The mask of one CPU, for binding an invocation to a worker's core. */
 export function maskOf(cpu: number): Uint8Array {
-  const mask = new Uint8Array(maskBytes);
+  const mask = new Uint8Array(affinityBytes);
   mask[cpu >> 3] = 1 << (cpu & 7);
   return mask;
 }

@@ -60,6 +60,8 @@ export interface LinuxKernelOptions {
   /** off: every promotion is denied, and everything stays under the fair scheduler. */
   readonly mode?: 'fifo' | 'off';
   readonly rtGroupName?: string;
+  /** The core of each FILTER worker, for promotions that name one; absent: everything floats. */
+  readonly cpuOfWorker?: (worker: number) => number | undefined;
 }
 
 export class LinuxKernel implements Kernel {
@@ -68,6 +70,7 @@ export class LinuxKernel implements Kernel {
   readonly #poller: Poller;
   readonly #layout: CgroupLayout;
   readonly #mode: 'fifo' | 'off';
+  readonly #cpuOfWorker: LinuxKernelOptions['cpuOfWorker'];
   readonly #rtGroup: RtGroup;
   readonly #tools: TrackingTools;
   readonly #children = childrenBuffer();
@@ -86,6 +89,7 @@ export class LinuxKernel implements Kernel {
     this.#poller = options.poller;
     this.#layout = options.layout ?? CgroupLayout.detect();
     this.#mode = options.mode ?? 'fifo';
+    this.#cpuOfWorker = options.cpuOfWorker;
     this.#rtGroup = new RtGroup(this.#layout, options.rtGroupName);
     this.observationLagMax = tickLength();
     const stat = new ProcStat();
@@ -115,10 +119,12 @@ export class LinuxKernel implements Kernel {
       : this.#attachProcess(group, name, key);
   }
 
-  promote(group: TaskGroup): 'ok' | 'gone' | 'denied' {
+  promote(group: TaskGroup, worker?: number): 'ok' | 'gone' | 'denied' {
     const attached = this.#find(group);
     if (attached === undefined) return 'gone';
-    return this.#mode === 'off' ? 'denied' : attached.tasks.promote();
+    if (this.#mode === 'off') return 'denied';
+    attached.tasks.scope.cpu = worker === undefined ? undefined : this.#cpuOfWorker?.(worker);
+    return attached.tasks.promote();
   }
 
   demote(group: TaskGroup): 'ok' | 'gone' {

@@ -46,7 +46,7 @@ const childrenEveryThreaded = 4;
 const childrenEveryAlone = 4;
 
 export class ProcessSet implements TrackedTasks {
-  readonly scope: PromotionScope = { cpuGroup: undefined };
+  readonly scope: PromotionScope = { cpuGroup: undefined, cpu: undefined };
   readonly #tools: TrackingTools;
   readonly #membership: Membership;
   readonly #members: MemberProcess[] = [];

@@ -11,6 +11,8 @@ export interface SavedScheduling {
   readonly nice: number;
   /** The fair scheduler's slice for it, in nanoseconds. */
   readonly runtimeNs: number;
+  /** The CPUs that it may run on, where it was bound to one. */
+  readonly affinity: Uint8Array | undefined;
   /** The cpu group that it was moved out of for its promotion. */
   readonly cpuGroup: string | undefined;
 }

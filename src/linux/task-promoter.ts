@@ -1,11 +1,12 @@
 /**
  * Makes single threads real-time and restores them exactly: policy (SCHED_OTHER, BATCH or IDLE), its reset-on-fork flag, and the
- * fair scheduler's slice. The nice value needs no restoring: it outlives real-time, and a change made meanwhile is kept.
+ * fair scheduler's slice, and the CPUs it may run on where it was bound to one. The nice value needs no restoring: it outlives real-time, and a change made meanwhile is kept.
  *
  * SCHED_FIFO for a thread that is its group's only one; SCHED_RR where there are several, so that they cannot lock each other out at a
  * barrier. Both with SCHED_RESET_ON_FORK: what is born to a promoted thread starts under the fair scheduler.
  * A thread that is real-time by someone else's hand is left alone.
  */
+import { affinityBytes, maskOf } from './cpus.js';
 import type { Libc } from './libc.js';
 import type { ProcStat } from './proc-stat.js';
 import type { RtGroup } from './rt-group.js';
@@ -24,6 +25,8 @@ const errnoNotPermitted = -1;
 export interface PromotionScope {
   /** The cpu group that children born inside ours are given back to. */
   cpuGroup: string | undefined;
+  /** The core that they are bound to while promoted; undefined: they float. */
+  cpu: number | undefined;
 }
 
 export class TaskPromoter {
@@ -67,7 +70,9 @@ export class TaskPromoter {
       return 'denied';
     }
     task.policy = policy;
+    const affinity = scope.cpu === undefined ? undefined : this.#bind(task.tid, scope.cpu);
     task.saved = {
+      affinity,
       policy: old | ((flags & attributeFlagResetOnFork) === 0 ? 0 : schedResetOnFork),
       nice: nice | 0,
       runtimeNs: runtimeHigh * 2 ** 32 + runtimeLow,
@@ -84,6 +89,7 @@ export class TaskPromoter {
     if (this.#stat.read(this.#libc, task.statFd) === 'gone') return;
     if (this.#libc.schedSetscheduler(task.tid, saved.policy, 0) < 0) return;
     this.#restoreSlice(task.tid, saved.runtimeNs);
+    if (saved.affinity !== undefined) this.#libc.schedSetaffinity(task.tid, saved.affinity);
     if (saved.cpuGroup !== undefined) this.#rtGroup.giveBack(task.tid, saved.cpuGroup);
   }
 
@@ -109,6 +115,13 @@ export class TaskPromoter {
     }
     scope.cpuGroup ??= cpuGroup;
     return { cpuGroup };
+  }
+
+  /** What it may run on otherwise; undefined when it was left to float: its cpuset does not hold that core, or it has ended. */
+  #bind(tid: number, cpu: number): Uint8Array | undefined {
+    const before = new Uint8Array(affinityBytes);
+    if (this.#libc.schedGetaffinity(tid, before) < 0) return undefined;
+    return this.#libc.schedSetaffinity(tid, maskOf(cpu)) < 0 ? undefined : before;
   }
 
   /** sched_setscheduler sets the fair scheduler's slice to its default; one chosen with sched_setattr is put back. */

@@ -17,7 +17,7 @@ const tickNs = 1e7;
 
 export class ThreadSet implements TrackedTasks {
   readonly #tools: TrackingTools;
-  readonly #scope: PromotionScope = { cpuGroup: undefined };
+  readonly scope: PromotionScope = { cpuGroup: undefined, cpu: undefined };
   readonly #text = new Uint8Array(schedstatBytesMax);
   #tasks: TaskHandle[];
   #usedNs = 0;
@@ -52,7 +52,7 @@ export class ThreadSet implements TrackedTasks {
     const several = this.#tasks.length > 1;
     let living = 0;
     for (const task of this.#tasks) {
-      const result = this.#tools.promoter.promote(task, several, this.#scope);
+      const result = this.#tools.promoter.promote(task, several, this.scope);
       if (result === 'ok') living++;
       if (result !== 'denied' && result !== 'foreign') continue;
       this.demote();

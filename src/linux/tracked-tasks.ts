@@ -5,9 +5,10 @@ import type { Observation } from '../contracts/kernel.js';
 import type { ClockReader } from './clock-reader.js';
 import type { Libc } from './libc.js';
 import type { ProcStat } from './proc-stat.js';
-import type { TaskPromoter } from './task-promoter.js';
+import type { PromotionScope, TaskPromoter } from './task-promoter.js';
 
 export interface TrackedTasks {
+  readonly scope: PromotionScope;
   promote(): 'ok' | 'gone' | 'denied';
   demote(): 'ok' | 'gone';
   observe(into: Observation): void;

@@ -3,8 +3,10 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { affinityBytes, cpusIn } from '../../src/linux/cpus.js';
+import type { Libc } from '../../src/linux/libc.js';
 import { skipUnlessRoot, startPython, startTimeOf, until } from './children.js';
-import { harness } from './harness.js';
+import { cpuOfWorker, harness } from './harness.js';
 
 const options = { skip: skipUnlessRoot };
 
@@ -285,4 +287,27 @@ t.test('in mode off every promotion is denied and nothing is touched', options, 
 
 function parentOf(pid: number): number {
   return Number(/PPid:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+t.test(
+  'a promotion that names a worker binds to its core, and the demotion gives all CPUs back',
+  options,
+  async (t) => {
+    const { kernel, libc, key } = harness(t);
+    const { group, pid } = await startPython(t, 'hear()');
+    const before = allowedCpus(libc, pid);
+    kernel.attach(group, key());
+    t.equal(kernel.promote(group, 1), 'ok');
+    t.same(allowedCpus(libc, pid), [cpuOfWorker(1)]);
+    kernel.demote(group);
+    t.same(allowedCpus(libc, pid), before);
+    t.equal(kernel.promote(group), 'ok');
+    t.same(allowedCpus(libc, pid), before, 'without a worker it floats');
+  },
+);
+
+function allowedCpus(libc: Libc, pid: number): number[] {
+  const mask = new Uint8Array(affinityBytes);
+  libc.schedGetaffinity(pid, mask);
+  return cpusIn(mask);
 }

@@ -17,6 +17,7 @@ const blockedPerPollMax = 256;
 export function sfsParameters(scheduler: SfsdConfig['scheduler'], workers: number): SfsParameters {
   return {
     workers,
+    pinned: scheduler.pin,
     window: scheduler.window,
     sliceInitial: fromMs(scheduler.sliceInitialMs),
     sliceMin: fromMs(scheduler.sliceMinMs),

@@ -1,9 +1,18 @@
 /**
  * The kernel adapter that the scheduling thread runs over on a real host.
  */
+import { UsableCpus } from '../../linux/cpus.js';
 import { LinuxKernel } from '../../linux/linux-kernel.js';
 import type { KernelContext, PlaneKernel } from './thread-main.js';
 
-export function createKernel({ libc, poller, priority, realtime }: KernelContext): PlaneKernel {
-  return new LinuxKernel({ libc, poller, priority, mode: realtime ? 'fifo' : 'off' });
+export function createKernel(context: KernelContext): PlaneKernel {
+  const { libc, poller, priority, realtime, reserveCpus } = context;
+  const cpus = new UsableCpus(libc, { reserve: reserveCpus });
+  return new LinuxKernel({
+    libc,
+    poller,
+    priority,
+    mode: realtime ? 'fifo' : 'off',
+    cpuOfWorker: (worker) => cpus.numbers[worker],
+  });
 }

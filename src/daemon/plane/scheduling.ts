@@ -2,6 +2,7 @@
  * The scheduling plane as one thing that starts and stops: the thread, its rings, and the control plane's end of them.
  */
 import type { SfsdConfig } from '../../contracts/config.js';
+import { SfsdError } from '../../contracts/errors.js';
 import { type Clock, duration } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
 import type { Libc } from '../../linux/libc.js';
@@ -43,6 +44,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   const { scheduler, priorities } = config;
   const cpus = new UsableCpus(libc, { reserve: scheduler.reserveCpus });
   const workers = workerCount(scheduler, cpus.count);
+  if (scheduler.pin && workers > cpus.count) throw tooManyPinned({ workers, cpus: cpus.count });
   const realtime = permission.mode === 'fifo';
   const policy = realtime ? scheduler.policy : 'cfs';
   const thread = await startSchedulingThread({
@@ -52,7 +54,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     priority: realtime ? priorities.scheduling : 0,
     filterPriority: priorities.filter,
     realtime,
-    pin: scheduler.pin,
+    reserveCpus: scheduler.reserveCpus,
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: options.onLost,
   });
@@ -89,6 +91,11 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
       thread.close();
     },
   };
+}
+
+function tooManyPinned({ workers, cpus }: { readonly workers: number; readonly cpus: number }): SfsdError {
+  const faults = `  scheduler.workers is ${workers}, but with scheduler.pin each needs one of the ${cpus} usable CPUs`;
+  return new SfsdError('SFSD_ERR_CONFIG_INVALID', { count: 1, faults });
 }
 
 /** c follows the CPUs that FILTER may use. */

@@ -31,7 +31,7 @@ export interface SchedulingThreadOptions {
   readonly priority: number;
   readonly filterPriority: number;
   readonly realtime: boolean;
-  readonly pin: boolean;
+  readonly reserveCpus: number;
   /** URL; absent: the Linux kernel. */
   readonly kernelModule?: string;
   /** The thread ended without being asked to. */
@@ -73,7 +73,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     priority: options.priority,
     filterPriority: options.filterPriority,
     realtime: options.realtime,
-    pin: options.pin,
+    reserveCpus: options.reserveCpus,
     kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,
   };
   const worker = new Worker(new URL('./thread-main.js', import.meta.url), {

@@ -37,7 +37,8 @@ export interface KernelContext {
   readonly poller: Poller;
   readonly priority: number;
   readonly realtime: boolean;
-  readonly pin: boolean;
+  /** CPUs that get no FILTER worker. */
+  readonly reserveCpus: number;
 }
 
 /** Everything the thread is given; plain data and shared memory only. */
@@ -52,7 +53,8 @@ export interface SchedulingThreadData {
   readonly priority: number;
   readonly filterPriority: number;
   readonly realtime: boolean;
-  readonly pin: boolean;
+  /** CPUs that get no FILTER worker. */
+  readonly reserveCpus: number;
   /** URL of a KernelModule. */
   readonly kernelModule: string;
 }
@@ -79,7 +81,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
     poller,
     priority: data.filterPriority,
     realtime: data.realtime,
-    pin: data.pin,
+    reserveCpus: data.reserveCpus,
   });
   const log = new DecisionWriter(data.decisions);
   const scheduler = createScheduler(data.policy, { clock, kernel, log }, data.parameters);
