@@ -64,6 +64,8 @@ export class FunctionRoom {
     const layout = CgroupLayout.detect();
     removeLeftovers(layout);
     const cgroups = new InstanceCgroups(layout, { parent: daemonGroup(process.pid) });
+    if (cgroups.refusedMounts.length > 0)
+      log.warn({ event: 'cgroups_refused', mounts: cgroups.refusedMounts });
     try {
       const spawner = await Spawner.start({
         libc,

@@ -15,6 +15,13 @@ export function makeGroup(directory: string): void {
   }
 }
 
+/** Whether we were not allowed to, as without root or in a container with read-only cgroups. */
+export function isRefusal(thrown: unknown): boolean {
+  const cause = thrown instanceof SfsdError ? thrown.cause : thrown;
+  const code = (cause as { code?: unknown } | undefined)?.code;
+  return code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
+}
+
 export function write(file: string, text: string): void {
   try {
     writeFileSync(file, text);

@@ -11,7 +11,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert, SfsdError } from '../contracts/errors.js';
-import { makeGroup, removeIfEmpty } from './cgroup-files.js';
+import { isRefusal, makeGroup, removeIfEmpty } from './cgroup-files.js';
 import { type CgroupLayout, type ControllerTree, isGroupPath } from './cgroup-layout.js';
 import { InstanceCgroup, type InstanceLimits } from './instance-cgroup.js';
 
@@ -28,6 +28,8 @@ const prefix = 'fn-';
 const functionNamePattern = /^[-a-zA-Z0-9_.]{1,128}$/;
 
 export class InstanceCgroups {
+  /** Trees in which we may make no group. Without any, nothing carries limits or finds what an instance left behind. */
+  readonly refusedMounts: readonly string[];
   readonly #parent: string;
   readonly #home: ControllerTree | undefined;
   readonly #memory: ControllerTree | undefined;
@@ -44,15 +46,15 @@ export class InstanceCgroups {
   constructor(layout: CgroupLayout, options: { readonly parent: string }) {
     assert(isGroupPath(options.parent), 'the parent of instance cgroups is an absolute path below the root');
     this.#parent = options.parent;
-    this.#memory = layout.tree('memory');
-    this.#pids = layout.tree('pids');
-    this.#home =
-      layout.unifiedPath === undefined
-        ? (this.#pids ?? this.#memory)
-        : { mount: layout.unifiedPath, version: 2 };
-    const trees = [this.#home, this.#pids, this.#memory];
-    this.#mounts = [...new Set(trees.flatMap((tree) => tree?.mount ?? []))];
-    for (const mount of this.#mounts) this.#prepareParent(mount, mount === layout.unifiedPath);
+    const unified: ControllerTree | undefined =
+      layout.unifiedPath === undefined ? undefined : { mount: layout.unifiedPath, version: 2 };
+    const trees = [unified, layout.tree('pids'), layout.tree('memory')];
+    const offered = [...new Set(trees.flatMap((tree) => tree?.mount ?? []))];
+    this.#mounts = offered.filter((mount) => this.#prepareParent(mount, mount === unified?.mount));
+    this.refusedMounts = offered.filter((mount) => !this.#mounts.includes(mount));
+    const usable = trees.map((tree) => (tree && this.#mounts.includes(tree.mount) ? tree : undefined));
+    [, this.#pids, this.#memory] = usable;
+    this.#home = usable.find((tree) => tree !== undefined);
   }
 
   /** Throws SFSD_ERR_KERNEL when a group cannot be made or a limit cannot be set; nothing is left behind then. */
@@ -137,12 +139,19 @@ export class InstanceCgroups {
     this.#idleCount++;
   }
 
-  #prepareParent(mount: string, unified: boolean): void {
+  /** Whether groups can be made there. */
+  #prepareParent(mount: string, unified: boolean): boolean {
     const parent = join(mount, this.#parent);
-    makeGroup(parent);
+    try {
+      makeGroup(parent);
+    } catch (thrown) {
+      if (isRefusal(thrown)) return false;
+      throw thrown;
+    }
     for (const name of readdirSync(parent)) if (name.startsWith(prefix)) removeIfEmpty(join(parent, name));
     // On cgroup2 a controller reaches a group only when every group above hands it down.
     if (unified) for (const above of chain(mount, parent)) handDown(above);
+    return true;
   }
 }
 

@@ -303,3 +303,21 @@ t.test(
     groups.close();
   },
 );
+
+t.test('a tree in which no group can be made is done without, and named', async (t) => {
+  // Below a file nothing can be made by anybody, but that is another fault; a directory of sysfs refuses root, too.
+  const refusing = '/sys/kernel';
+  const lines = [
+    `1 0 0:1 / ${refusing} rw - cgroup2 cgroup2 rw`,
+    `2 0 0:2 / ${refusing}/slab rw - cgroup cgroup rw,pids`,
+  ];
+  const groups = new InstanceCgroups(CgroupLayout.detect({ mountinfo: lines.join('\n') }), { parent });
+  t.same(groups.refusedMounts, [refusing, `${refusing}/slab`]);
+  const group = groups.acquire('free', {});
+  t.equal(group.birthplace, undefined);
+  t.same(group.procsFiles, []);
+  t.ok(group.isEmpty());
+  group.release();
+  t.throws(() => groups.acquire('bound', { pidsMax: 5 }), { code: 'SFSD_ERR_KERNEL' });
+  groups.close();
+});

@@ -15,7 +15,7 @@ export function cgroupFinding(): Finding {
     return degraded(
       'cgroups',
       `${fact}; ${unusable.join(' and ')} cannot be used`,
-      'Functions run without those limits; a definition that asks for one is refused.',
+      'Functions run without those limits; one that asks for such a limit cannot be launched.',
     );
   if (realtimeGroupsOn() && layout.version !== 'v2' && !writable(layout.controllerPath('cpu')))
     return broken(
