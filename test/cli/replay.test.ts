@@ -9,10 +9,11 @@ import { startProgram } from './run-program.js';
 // The machine that runs all tests is busy: bounded by each program's own limit instead.
 t.setTimeout(170_000);
 
+const skip = process.getuid?.() === 0 ? false : 'needs root for SCHED_FIFO';
 const limitMs = 60_000;
 const small = ['--durations', 'table', '--scale', '0.05', '--count', '24'];
 
-t.test('a workload is compiled, replayed with a private daemon, and reported', async (t) => {
+t.test('a workload is compiled, replayed with a private daemon, and reported', { skip }, async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'sfsd-test-replay-'));
   t.teardown(() => rmSync(home, { recursive: true, force: true }));
   const environment = { TMPDIR: home };
@@ -45,7 +46,7 @@ t.test('a workload is compiled, replayed with a private daemon, and reported', a
   t.match(JSON.parse(report.out), { folder: out, summary: { paired: 24, cfs: {}, sfs: {} } });
 });
 
-t.test('a running daemon is used when it is named, and keeps no function of ours', async (t) => {
+t.test('a running daemon is used when it is named, and keeps no function of ours', { skip }, async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'sfsd-test-replay-'));
   const daemon = await PrivateDaemon.start({
     settings: {},
@@ -87,4 +88,18 @@ t.test('a daemon that does not start ends the replay with its log', async (t) =>
   t.equal(code, 1);
   t.match(err, /The end of the daemon’s log:\n[\s\S]*SFSD_ERR_CONFIG_INVALID[\s\S]*scheduler\.nonsense/);
   t.match(err, /^SFSD_ERR_DAEMON_UNREACHABLE: .*it ended at its start/m);
+});
+
+t.test('a daemon that may promote nothing is not measured as SFS', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'sfsd-test-replay-'));
+  t.teardown(() => rmSync(home, { recursive: true, force: true }));
+  const out = join(home, 'out');
+  const argv = ['replay', ...small, '--set', 'priorities.realtime=false', '--out', out];
+  const { code, err } = await startProgram(argv, { limitMs }).ended;
+  t.equal(code, 1);
+  t.match(
+    err,
+    /^SFSD_ERR_PERMISSION: .*priorities\.realtime is false; only --policy cfs can be replayed\.$/m,
+  );
+  t.notOk(existsSync(out));
 });

@@ -159,6 +159,7 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   const raised = raiseGenerator(libc);
   if (!raised.raised) doubt(`the load generator stays at normal priority: ${raised.reason}`);
   try {
+    if (plan.policies.includes('sfs')) await expectRealTime(client);
     await registerFunctions(client, workload);
     const submit = submitOver(client, Date.now().toString(36));
     await settle('calibration', doubt);
@@ -197,6 +198,15 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
     await (plan.socket === undefined ? undefined : deleteFunctions(client, workload).catch(() => undefined));
     await client.close();
   }
+}
+
+/** A daemon that may promote nothing leaves all to the fair scheduler: its SFS would be CFS under another name. */
+async function expectRealTime(client: SfsdClient): Promise<void> {
+  const { mode, modeReason } = await client.status();
+  if (mode === 'off')
+    throw new SfsdError('SFSD_ERR_PERMISSION', {
+      reason: `${modeReason ?? 'the daemon does not say why'}; only --policy cfs can be replayed`,
+    });
 }
 
 async function settle(before: string, doubt: (text: string) => void): Promise<void> {
