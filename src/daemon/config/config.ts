@@ -31,6 +31,7 @@ export function loadConfig(sources: ConfigSources): SfsdConfig {
   const tree: Record<string, Record<string, unknown>> = {};
   const origins = new Map<string, string>();
   if (sources.path !== undefined) mergeFile(sources.path, { tree, origins, faults });
+  faults.push(...unknownNames(sources.environment));
   for (const assignment of [...fromEnvironment(sources.environment), ...fromFlags(sources.flags)]) {
     assign(assignment, { tree, origins, faults });
   }
@@ -81,6 +82,10 @@ function mergeFile(path: string, target: Target): void {
       target.faults.push(`${path}: ${sectionName} must be an object`);
       continue;
     }
+    if (!Object.hasOwn(configSchema.properties, sectionName)) {
+      target.faults.push(`${path}: ${sectionName} is not a known section`);
+      continue;
+    }
     for (const [name, value] of Object.entries(section)) {
       assign({ key: `${sectionName}.${name}`, value, origin: path }, target);
     }
@@ -104,6 +109,15 @@ function fromEnvironment(environment: ConfigSources['environment']): Assignment[
   if (socket !== undefined)
     assignments.push({ key: 'socket.path', value: socket, origin: 'environment SFSD_SOCKET' });
   return assignments;
+}
+
+/** A misspelt key of ours would otherwise be a setting that silently is not there. */
+function unknownNames(environment: ConfigSources['environment']): string[] {
+  const known = new Set(knownKeys().map(environmentName));
+  const beginnings = Object.keys(configSchema.properties).map((section) => environmentName(`${section}.`));
+  return Object.keys(environment)
+    .filter((name) => !known.has(name) && beginnings.some((beginning) => name.startsWith(beginning)))
+    .map((name) => `environment ${name} is not a known key`);
 }
 
 function fromFlags(flags: ConfigSources['flags']): Assignment[] {

@@ -45,7 +45,7 @@ t.test('every fault is listed at once, each with where it came from', async (t) 
   const path = join(t.testdir(), 'config.json');
   writeFileSync(
     path,
-    JSON.stringify({ scheduler: { pollMs: 'soon', colour: 1 }, surprise: { x: 1 }, log: 3 }),
+    JSON.stringify({ scheduler: { pollMs: 'soon', colour: 1 }, surprise: { x: 1 }, empty: {}, log: 3 }),
   );
   const faults = faultsOf(() =>
     loadConfig({ path, environment: { SFSD_SCHEDULER_BUDGET_PERCENT: '99' }, flags: { 'a.b.c': '1' } }),
@@ -53,7 +53,8 @@ t.test('every fault is listed at once, each with where it came from', async (t) 
   t.match(faults, /SFSD_ERR_CONFIG_INVALID/);
   t.match(faults, /scheduler\.pollMs must be number/);
   t.match(faults, /scheduler\.colour is not a known key/);
-  t.match(faults, /surprise is not a known key/);
+  t.match(faults, /surprise is not a known section/);
+  t.match(faults, /empty is not a known section/);
   t.match(faults, /log must be an object/);
   t.match(faults, /environment SFSD_SCHEDULER_BUDGET_PERCENT: scheduler\.budgetPercent must be <= 93/);
   t.match(faults, /flag a\.b\.c: a\.b\.c must be SECTION\.KEY/);
@@ -81,6 +82,12 @@ t.test('a file that is not there, or is not JSON, is named', async (t) => {
     faultsOf(() => loadConfig({ path, environment: {}, flags: {} })),
     /is not JSON/,
   );
+});
+
+t.test('a misspelt variable is a fault; what belongs to no section is not ours', async (t) => {
+  const environment = { SFSD_SCHEDULER_WORKRS: '1', SFSD_DEBUG: '1', SFSD_SOCKET: '/tmp/a.sock' };
+  const faults = faultsOf(() => loadConfig({ environment, flags: {} }));
+  t.match(faults, /1 fault\(s\):\n {2}environment SFSD_SCHEDULER_WORKRS is not a known key$/);
 });
 
 t.test('environment names follow the keys', async (t) => {
