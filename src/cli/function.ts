@@ -37,12 +37,7 @@ function addPut(group: Command, context: CliContext): void {
     .description('register a function, or replace it')
     .requiredOption('--command <command>', 'the program: a path, or a name in the function’s own PATH')
     .option('--arg <text>', 'one argument; may be repeated', collect)
-    .option(
-      '--env <key=value>',
-      'one environment variable; may be repeated. Nothing is inherited',
-      collect,
-      [],
-    )
+    .option('--env <key=value>', 'one environment variable; may be repeated. Nothing is inherited', collect)
     .option('--cwd <path>', 'working directory (default: /)')
     .option('--memory <size>', 'limit of each running instance, for example 128MiB', parseBytes)
     .option('--pids <count>', 'most tasks of each running instance', parseCount)

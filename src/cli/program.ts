@@ -46,11 +46,14 @@ export async function runCli(argv: readonly string[], terminal: Terminal): Promi
       exitCode = code;
     },
   };
+  const program = buildProgram(context);
   try {
-    await buildProgram(context).parseAsync(argv, { from: 'user' });
+    await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (thrown) {
-    return reportFailure(thrown, terminal);
+    return thrown instanceof CommanderError
+      ? reportUsage(thrown, { terminal, command: commandPath(program, argv) })
+      : reportFailure(thrown, terminal);
   }
 }
 
@@ -94,7 +97,6 @@ function buildProgram(context: CliContext): Command {
 }
 
 function reportFailure(thrown: unknown, terminal: Terminal): ExitCode {
-  if (thrown instanceof CommanderError) return reportUsage(thrown, terminal);
   const code = (thrown as { code?: unknown } | undefined)?.code;
   const coded = typeof code === 'string' && code.startsWith('SFSD_ERR_');
   const error = coded
@@ -110,10 +112,28 @@ function reportFailure(thrown: unknown, terminal: Terminal): ExitCode {
 }
 
 /** commander throws for `--help` and `--version` too, with exit code 0. */
-function reportUsage(thrown: CommanderError, terminal: Terminal): ExitCode {
+function reportUsage(
+  thrown: CommanderError,
+  { terminal, command }: { readonly terminal: Terminal; readonly command: string },
+): ExitCode {
   if (thrown.exitCode === 0) return exitCodes.ok;
   if (thrown.code === 'commander.help') return exitCodes.usage;
-  const reason = thrown.message.replace(/^error: /, '').replace(/\.$/, '');
-  terminal.err(`${paint(terminal, 'red', 'SFSD_ERR_USAGE')}: ${reason}.\nSee \`sfsd --help\`.\n`);
+  const reason = thrown.message
+    .replace(/^error: /, '')
+    .replace(/\n(\(Did you mean .*\))$/, ' $1')
+    .replace(/\.$/, '');
+  terminal.err(`${paint(terminal, 'red', 'SFSD_ERR_USAGE')}: ${reason}.\nSee \`${command} --help\`.\n`);
   return exitCodes.usage;
+}
+
+/** `sfsd function put`, as far as the words name commands. */
+function commandPath(program: Command, argv: readonly string[]): string {
+  let path = program.name();
+  let command: Command | undefined = program;
+  for (const word of argv) {
+    command = command.commands.find((one) => one.name() === word);
+    if (command === undefined) break;
+    path += ` ${word}`;
+  }
+  return path;
 }

@@ -2,7 +2,7 @@
  * Numbers as people write and read them: `30s`, `128MiB`, `12.3 ms`, `41.0%`. One unit for one magnitude, three significant
  * digits, so that columns can be compared at a glance.
  */
-import { SfsdError } from '../contracts/errors.js';
+import { InvalidArgumentError } from 'commander';
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;
@@ -64,12 +64,12 @@ const timeUnits: Readonly<Record<string, number>> = {
   h: hourMs,
 };
 
-/** `128MiB`, `64k`, `1.5GB`, or plain bytes. Throws SFSD_ERR_USAGE. */
+/** `128MiB`, `64k`, `1.5GB`, or plain bytes. Throws what commander turns into a fault with the option's name. */
 export function parseBytes(text: string): number {
   return Math.round(parseQuantity(text, { units: byteUnits, example: '128MiB' }));
 }
 
-/** `30s`, `1500ms`, `2min`, or `0`, in milliseconds. Throws SFSD_ERR_USAGE: a plain number would leave the unit to chance. */
+/** `30s`, `1500ms`, `2min`, or `0`, in milliseconds. Throws as parseBytes: a plain number would leave the unit to chance. */
 export function parseTimeMs(text: string): number {
   if (text.trim() === '0') return 0;
   return parseQuantity(text, { units: timeUnits, example: '30s' });
@@ -78,14 +78,14 @@ export function parseTimeMs(text: string): number {
 export function parseCount(text: string): number {
   const count = Number(text);
   if (text.trim() === '' || !Number.isSafeInteger(count) || count < 0)
-    throw new SfsdError('SFSD_ERR_USAGE', { reason: `${JSON.stringify(text)} is not a whole number` });
+    throw new InvalidArgumentError('It is a whole number.');
   return count;
 }
 
 export function parsePositive(text: string): number {
   const number = Number(text);
   if (text.trim() === '' || !Number.isFinite(number) || number <= 0)
-    throw new SfsdError('SFSD_ERR_USAGE', { reason: `${JSON.stringify(text)} is not a number above 0` });
+    throw new InvalidArgumentError('It is a number above 0.');
   return number;
 }
 
@@ -96,9 +96,7 @@ function parseQuantity(
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
   const factor = form.units[(match?.[2] ?? '').toLowerCase()];
   if (match === null || factor === undefined)
-    throw new SfsdError('SFSD_ERR_USAGE', {
-      reason: `${JSON.stringify(text)} is not understood; write for example ${form.example}`,
-    });
+    throw new InvalidArgumentError(`Write for example ${form.example}.`);
   return Number(match[1]) * factor;
 }
 

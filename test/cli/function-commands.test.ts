@@ -55,6 +55,29 @@ t.test('function put sends what was given and leaves the rest to the daemon', as
   });
 });
 
+t.test('a value that does not fit names its option, and the help of the command at hand', async (t) => {
+  const faults: readonly (readonly [readonly string[], string])[] = [
+    [
+      ['register', '--pid', 'x', '--function', 'f'],
+      "option '--pid <pid>' argument 'x' is invalid. It is a whole number",
+    ],
+    [
+      ['function', 'put', 'f', '--command', 'cat', '--memory', '12xx'],
+      "option '--memory <size>' argument '12xx' is invalid. Write for example 128MiB",
+    ],
+    [['replay', '--load', '0'], "option '--load <load>' argument '0' is invalid. It is a number above 0"],
+    [['function', 'put', 'f'], "required option '--command <command>' not specified"],
+    [['statsu'], "unknown command 'statsu' (Did you mean status?)"],
+  ];
+  for (const [argv, reason] of faults) {
+    const { code, err } = await sfsd(argv);
+    const command =
+      argv[0] === 'function' ? 'sfsd function put' : argv[0] === 'statsu' ? 'sfsd' : `sfsd ${argv[0]}`;
+    t.equal(code, 2);
+    t.equal(err, `SFSD_ERR_USAGE: ${reason}.\nSee \`${command} --help\`.\n`);
+  }
+});
+
 t.test('function list is a table that fits the terminal', async (t) => {
   server.functions.clear();
   t.match((await sfsd(['function', 'list'])).out, /^no functions; register one/);
