@@ -15,11 +15,11 @@ export interface Sentence {
 export function lifeStory(body: ExplanationBody): Sentence[] {
   return body.decisions.map((decision) => ({
     afterMs: decision.atMs - body.arrivedAtMs,
-    text: sentence(decision),
+    text: sentence(decision, body),
   }));
 }
 
-function sentence(decision: DecisionBody): string {
+function sentence(decision: DecisionBody, body: ExplanationBody): string {
   const { kind, worker, cpuMs, value, extra } = decision;
   const used = timeText(cpuMs);
   switch (kind) {
@@ -44,7 +44,7 @@ function sentence(decision: DecisionBody): string {
     case 'sliced':
       return `S became ${microsecondsText(value)}: invocations arrived every ${microsecondsText(extra)} on average.`;
     case 'ended':
-      return `Ended: it ${endText(value)} after ${used} of CPU, while ${stateText(extra)}.`;
+      return `Ended: it ${endText(value)} after ${spentText(decision, body)}, while ${stateText(extra)}.`;
   }
 }
 
@@ -54,15 +54,16 @@ export function verdict(body: ExplanationBody): string {
   for (const { kind } of body.decisions) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const last = body.decisions.at(-1);
   const ended = last?.kind === 'ended' ? last : undefined;
-  return `${pathText(counts, ended !== undefined)}${timingText(body, ended)}`;
+  return `${pathText(counts, ended)}${timingText(body, ended)}`;
 }
 
-function pathText(counts: ReadonlyMap<string, number>, ended: boolean): string {
+function pathText(counts: ReadonlyMap<string, number>, last: DecisionBody | undefined): string {
+  const ended = last !== undefined;
   const had = (kind: string): boolean => (counts.get(kind) ?? 0) > 0;
   if (had('denied')) return 'it could not be made real-time and was left to the fair scheduler';
   if (had('bypassed')) return 'the host was overloaded, so it was left to the fair scheduler';
   if (had('demoted'))
-    return `long: it used up its slice in FILTER and ${ended ? 'finished' : 'goes on'} under the fair scheduler`;
+    return `long: it used up its slice in FILTER and ${finish(last)} under the fair scheduler`;
   if (had('promoted')) {
     const sleeps = counts.get('blocked') ?? 0;
     const pauses = sleeps === 0 ? '' : `, asleep ${sleeps === 1 ? 'once' : `${sleeps} times`} in between`;
@@ -76,8 +77,25 @@ function pathText(counts: ReadonlyMap<string, number>, ended: boolean): string {
 function timingText(body: ExplanationBody, ended: DecisionBody | undefined): string {
   if (ended === undefined) return '.';
   const turnaroundMs = body.result?.turnaroundMs ?? ended.atMs - body.arrivedAtMs;
-  const share = turnaroundMs > 0 ? ended.cpuMs / turnaroundMs : 1;
-  return `; turnaround ${timeText(turnaroundMs)} for ${timeText(ended.cpuMs)} of CPU (${Math.round(share * 100)}%).`;
+  const cpuMs = spentMs(ended, body);
+  const share = cpuMs > 0 && turnaroundMs > 0 ? ` (${Math.round((cpuMs / turnaroundMs) * 100)}%)` : '';
+  return `; turnaround ${timeText(turnaroundMs)} for ${spentText(ended, body)}${share}.`;
+}
+
+/** The kernel's account of a function that the daemon launched; of others what was read last. */
+function spentMs(ended: DecisionBody, body: ExplanationBody): number {
+  return body.result?.cpuMs ?? ended.cpuMs;
+}
+
+/** A process that lives for less than a poll ends before its clock was ever read. */
+function spentText(ended: DecisionBody, body: ExplanationBody): string {
+  const cpuMs = spentMs(ended, body);
+  return cpuMs === 0 ? 'too little CPU to be seen' : `${timeText(cpuMs)} of CPU`;
+}
+
+function finish(ended: DecisionBody | undefined): string {
+  if (ended === undefined) return 'goes on';
+  return endReasons[ended.value] === 'cancelled' ? 'was cancelled' : 'finished';
 }
 
 function countText(count: number): string {

@@ -122,6 +122,21 @@ t.test('why tells every kind of decision in a sentence of its own', async (t) =>
   t.ok(widest((await sfsd(['why', '7f3a'])).out) <= 80, 'wraps at 80 columns');
 });
 
+t.test('why does not call a life without a measured clock one without CPU time', async (t) => {
+  const ended = { kind: 'ended', atMs: 8, worker: 0, cpuMs: 0, value: 0, extra: 1 } as const;
+  const body = {
+    id: 'a',
+    source: 'api',
+    functionName: 'f',
+    state: 'ended',
+    arrivedAtMs: 0,
+    decisions: [ended],
+    incomplete: false,
+  } as const;
+  t.match(lifeStory(body)[0]?.text, / after too little CPU to be seen, /);
+  t.match(verdict(body), /; turnaround 8\.00 ms for too little CPU to be seen\.$/);
+});
+
 t.test('why --json is the explanation as the API gives it, and --source is passed on', async (t) => {
   const { out } = await sfsd(['why', 'a/b c', '--source', 'openfaas', '--json']);
   t.strictSame(JSON.parse(out), explanationBody('a%2Fb%20c', everyKind));
@@ -194,7 +209,7 @@ t.test('a failed function ends invoke with 1 and its standard error on ours', as
   const { code, out, err } = await sfsd(['invoke', 'broken']);
   t.equal(code, 1);
   t.equal(out, '');
-  t.equal(err, 'boom\nSFSD_ERR_FUNCTION_FAILED: Function broken ended with exited 3.\n');
+  t.equal(err, 'boom\nSFSD_ERR_FUNCTION_FAILED: Function broken failed: exited 3.\n');
   const detailed = await sfsd(['invoke', 'broken', '--json']);
   t.equal(detailed.code, 1);
 });
