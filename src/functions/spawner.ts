@@ -57,7 +57,7 @@ export type SpawnerEvent =
       readonly reason: string;
       readonly instances: number;
     }
-  | { readonly event: 'spawner_started'; readonly pid: number };
+  | { readonly event: 'spawner_started'; readonly spawnerPid: number };
 
 /** Launches sent and not yet answered; beyond it a launch is refused. */
 const startingMax = 1024;
@@ -302,7 +302,7 @@ export class Spawner {
     if (reply.kind === 'ready') {
       assert(reply.version === protocolVersion, 'the spawner speaks our version of the protocol');
       life.ready = true;
-      this.#options.report?.({ event: 'spawner_started', pid: life.pid });
+      this.#options.report?.({ event: 'spawner_started', spawnerPid: life.pid });
       this.#whenReady?.();
       return;
     }
