@@ -55,7 +55,8 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
   } catch (thrown) {
     await app.close();
     if (thrown instanceof SfsdError) throw thrown;
-    throw new SfsdError('SFSD_ERR_FILE', { file: path, reason: reasonOf(thrown) }, { cause: thrown });
+    const reason = `no socket can be made there (${reasonOf(thrown)}); give another path with --socket`;
+    throw new SfsdError('SFSD_ERR_FILE', { file: path, reason }, { cause: thrown });
   }
 }
 

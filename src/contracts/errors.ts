@@ -50,7 +50,7 @@ export const errorTable = {
   },
   SFSD_ERR_STOPPING: { status: 503, message: 'The daemon is stopping and takes no new work.' },
   SFSD_ERR_LAUNCH_FAILED: { status: 502, message: 'Function {name} could not be started: {reason}.' },
-  SFSD_ERR_FUNCTION_FAILED: { status: 502, message: 'Function {name} ended with {outcome}.' },
+  SFSD_ERR_FUNCTION_FAILED: { status: 502, message: 'Function {name} failed: {outcome}.' },
   SFSD_ERR_FUNCTION_TIMEOUT: {
     status: 504,
     message: 'Function {name} was killed after its timeout of {timeoutMs} ms.',
@@ -107,9 +107,18 @@ export function assert(condition: unknown, fact: string): asserts condition {
   if (!condition) throw new SfsdError('SFSD_ERR_INTERNAL', { reason: `not so: ${fact}` });
 }
 
-/** The message of anything thrown, for use as a {reason}. */
+/** The message of anything thrown, for use as a {reason}. What Node adds to a refusal of the kernel (`, open 'FILE'`) says it twice. */
 export function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  if (!(thrown instanceof Error)) return String(thrown);
+  const { syscall, path } = thrown as NodeFault;
+  return syscall === undefined || path === undefined
+    ? thrown.message
+    : thrown.message.replace(`, ${syscall} '${path}'`, '');
+}
+
+interface NodeFault {
+  readonly syscall?: unknown;
+  readonly path?: unknown;
 }
 
 function fill(message: string, details: ErrorDetails): string {

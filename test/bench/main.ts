@@ -24,9 +24,10 @@ interface Wishes {
   readonly json: boolean;
 }
 
+const names = measures.map((measure) => measure.name);
+const usage = `usage: npm run bench [-- [${names.join('|')}]... [--runs N] [--seed N] [--short] [--json]]`;
+
 function parseWishes(): Wishes | string {
-  const names = measures.map((measure) => measure.name);
-  const usage = `usage: npm run bench [-- [${names.join('|')}]... [--runs N] [--seed N] [--short] [--json]]`;
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -35,8 +36,10 @@ function parseWishes(): Wishes | string {
         seed: { type: 'string', default: '1' },
         short: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
+    if (values.help) return '';
     const runs = Number(values.runs ?? (values.short ? 1 : runsDefault));
     const seed = Number(values.seed);
     const unknown = positionals.find((word) => !names.some((name) => name.startsWith(word)));
@@ -55,6 +58,12 @@ function isWhole({ rows, faults }: Report): boolean {
 
 async function main(): Promise<number> {
   const wishes = parseWishes();
+  if (wishes === '') {
+    console.log(
+      `${usage}\nA measure is named in full or by how its name begins. docs/bench.md says what each does.`,
+    );
+    return 0;
+  }
   if (typeof wishes === 'string') {
     console.error(wishes);
     return 2;

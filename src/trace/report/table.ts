@@ -103,7 +103,7 @@ export function summaryLines(summary: Summary): readonly string[] {
   const { workload, comparison, cfs, sfs } = summary;
   const lines = [
     `${summary.paired} of ${workload.requests} requests compared; load ${workload.loadTarget.toFixed(2)} on ${workload.cores} cores, ` +
-      `${workload.gaps} gaps, durations x ${workload.durationScale}; short is below ${formatMs(workload.shortBelowMs)} alone.`,
+      `${workload.gaps} gaps, durations x ${Number(workload.durationScale.toPrecision(4))}; short is below ${formatMs(workload.shortBelowMs)} alone.`,
   ];
   if (comparison !== null) {
     lines.push(
