@@ -1,0 +1,37 @@
+/**
+ * What is harmless once and ruins a daemon when it is repeated: registrations, and ids that are used again.
+ */
+import { readdirSync } from 'node:fs';
+import t from 'tap';
+import { DaemonUnderTest, sleep } from './daemon-under-test.js';
+import { startBounded } from './processes.js';
+
+const skip = process.getuid?.() === 0 ? false : 'needs root';
+const repetitions = 60;
+
+t.test(
+  'registrations, ended and made anew under their id, are all taken and keep no descriptor',
+  {
+    skip,
+  },
+  async (t) => {
+    const daemon = await DaemonUnderTest.start();
+    t.teardown(() => daemon.stop());
+    const { pid, process: sleeper } = await startBounded(10, ['sleep', '9']);
+    t.teardown(() => sleeper.kill('SIGTERM'));
+    const descriptors = readdirSync(`/proc/${await daemon.pid()}/fd`).length;
+    const refused: string[] = [];
+    for (let count = 0; count < repetitions; count += 1) {
+      const json = [{ id: 'again', functionName: 'f', pid }];
+      const { text } = await daemon.request('POST', '/v1/invocations', { json });
+      if (text.includes('"code"')) refused.push(text);
+      if (count % 2 === 0) await daemon.request('DELETE', '/v1/invocations/again');
+      else await daemon.request('POST', '/v1/invocations/again/end');
+    }
+    t.same(refused, []);
+    await sleep(100);
+    t.equal((await daemon.status()).live, 0);
+    const grown = readdirSync(`/proc/${await daemon.pid()}/fd`).length - descriptors;
+    t.ok(grown < repetitions / 4, `descriptors: ${grown} more`);
+  },
+);
