@@ -130,19 +130,25 @@ async function invoke(context: ApiContext, request: InvokeRequest, reply: Fastif
     arrivedAt: arrivalOf(request.headers['sfsd-arrived-at-ms'], enqueuedAt),
     enqueuedAt,
   });
-  if (!isAsync) cancelWhenClientGoes(run, reply);
-  const launched = await start(context, { spec, run, request });
-  const finished = launched.outcome.then((outcome) => finish(context, { run, outcome }));
-  if (isAsync) {
-    void finished.then((done) => context.results.put(keep(context, done, launched.key)));
-    const { id, source } = run;
-    return reply
-      .code(202)
-      .header('location', locationOf(run))
-      .send({ id, source } satisfies AcceptedBody);
+  if (!isAsync) {
+    const stopListening = cancelWhenClientGoes(run, request);
+    try {
+      const launched = await start(context, { spec, run, request });
+      const done = finish(context, { run, outcome: await launched.outcome });
+      return detail ? sendDetail(context, reply, done, launched.key) : sendOutput(reply, done, spec);
+    } finally {
+      stopListening();
+    }
   }
-  const done = await finished;
-  return detail ? sendDetail(context, reply, done, launched.key) : sendOutput(reply, done, spec);
+  const launched = await start(context, { spec, run, request });
+  void launched.outcome.then((outcome) => {
+    const done = finish(context, { run, outcome });
+    context.results.put(keep(context, done, launched.key));
+  });
+  return reply
+    .code(202)
+    .header('location', locationOf(run))
+    .send({ id: run.id, source: run.source } satisfies AcceptedBody);
 }
 
 /** Given back by `finish`; a launch that fails gives it back itself. */
@@ -183,12 +189,16 @@ function keep({ ports }: ApiContext, run: FinishedRun, key: InvocationKey) {
   return { run, key, decisions: decisions.map(decisionBody) };
 }
 
-/** `close` comes once: after the answer was written, or because the connection went away before. */
-function cancelWhenClientGoes(run: Run, reply: FastifyReply): void {
-  if (reply.raw.destroyed) run.cancel();
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) run.cancel();
-  });
+/**
+ * The connection is listened to, not the answer: of requests that are pipelined only the first has its answer on the connection,
+ * and the others' answers never close.
+ */
+function cancelWhenClientGoes(run: Run, { raw: { socket } }: InvokeRequest): () => void {
+  const cancel = () => run.cancel();
+  if (socket.destroyed) cancel();
+  // Pipelined requests share their connection; each takes its listener back at its end.
+  else socket.setMaxListeners(0).once('close', cancel);
+  return () => socket.off('close', cancel);
 }
 
 function sendDetail(context: ApiContext, reply: FastifyReply, run: FinishedRun, key: InvocationKey) {

@@ -49,7 +49,7 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
   const { path } = options;
   await app.ready();
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await makeFolder(dirname(path));
     const identity = await bind(app, options);
     return { path, close: (graceMs = closeGraceMs) => close(app, { path, identity, graceMs }) };
   } catch (thrown) {
@@ -57,6 +57,22 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
     if (thrown instanceof SfsdError) throw thrown;
     const reason = `no socket can be made there (${reasonOf(thrown)}); give another path with --socket`;
     throw new SfsdError('SFSD_ERR_FILE', { file: path, reason }, { cause: thrown });
+  }
+}
+
+/**
+ * With those above it. Node's own recursive mkdir tries for ever where the kernel answers ENOENT for what cannot be made, as
+ * below /proc: in a thread of the pool, which is real-time here.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o755 });
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === 'ENOENT' && dirname(folder) !== folder) {
+      await makeFolder(dirname(folder));
+      await mkdir(folder, { mode: 0o755 }).catch(ifThere);
+    } else if (code !== 'EEXIST') throw thrown;
   }
 }
 
@@ -162,6 +178,10 @@ async function close(
 /** Inode numbers come back at once on some file systems; together with the time of creation they do not. */
 function identityOf(stat: { readonly dev: bigint; readonly ino: bigint; readonly mtimeNs: bigint }): string {
   return `${stat.dev} ${stat.ino} ${stat.mtimeNs}`;
+}
+
+function ifThere(thrown: unknown): void {
+  if (errnoOf(thrown) !== 'EEXIST') throw thrown;
 }
 
 function ifMissing(thrown: unknown): undefined {

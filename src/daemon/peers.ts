@@ -22,5 +22,6 @@ export function startTimeOf(libc: Libc, pid: number): { readonly startTime: stri
   const identity = openIdentity(libc, pid);
   if (identity === 'gone' || identity === 'denied') return identity;
   libc.close(identity.pidfd);
+  libc.close(identity.statFd);
   return { startTime: identity.startTime };
 }

@@ -144,6 +144,10 @@ t.test('a path that is too long, or in no folder, is a coded error', async (t) =
   const blocked = join(folder, 'file');
   writeFileSync(blocked, '');
   await t.rejects(listen(server(), { path: join(blocked, 's'), mode }), { code: 'SFSD_ERR_FILE' });
+  await t.rejects(listen(server(), { path: '/proc/none/s', mode }), {
+    code: 'SFSD_ERR_FILE',
+    message: 'ENOENT',
+  });
   t.same(readdirSync(folder), ['file']);
 });
 

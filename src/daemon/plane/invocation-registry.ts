@@ -18,6 +18,8 @@ interface Entry {
   state: LifeState | 'submitted' | 'ended';
   decisions: Decision[];
   incomplete: boolean;
+  /** Its caller has ended it; the decision that says so is on its way. */
+  endAsked: boolean;
 }
 
 const stateAfter: Readonly<Record<DecisionKind, LifeState | 'ended' | undefined>> = {
@@ -50,19 +52,27 @@ export class InvocationRegistry {
     return this.#entries.size - this.#finished.size;
   }
 
-  /** @throws SfsdError SFSD_ERR_INVOCATION_DUPLICATE while one of that name is live. A finished one gives its name away. */
+  /**
+   * @throws SfsdError SFSD_ERR_INVOCATION_DUPLICATE while one of that name is live. One that has finished, or that its caller has
+   * ended, gives its name away.
+   */
   add(fresh: NewInvocation): Invocation {
     const name = nameOf(fresh.source, fresh.id);
     const known = this.#keys.get(name);
-    if (known !== undefined) {
-      if (!this.#finished.has(known)) {
-        throw new SfsdError('SFSD_ERR_INVOCATION_DUPLICATE', { id: fresh.id, source: fresh.source });
-      }
-      this.#forget(known);
+    if (known !== undefined && !this.#hasGivenNameAway(known)) {
+      throw new SfsdError('SFSD_ERR_INVOCATION_DUPLICATE', { id: fresh.id, source: fresh.source });
     }
+    // One that is still ending keeps its place, and is found by its key alone.
+    if (known !== undefined && this.#finished.has(known)) this.#forget(known);
     this.#lastKey += 1;
     const invocation: Invocation = { ...fresh, key: invocationKey(this.#lastKey) };
-    this.#entries.set(invocation.key, { invocation, state: 'submitted', decisions: [], incomplete: false });
+    this.#entries.set(invocation.key, {
+      invocation,
+      state: 'submitted',
+      decisions: [],
+      incomplete: false,
+      endAsked: false,
+    });
     this.#keys.set(name, invocation.key);
     return invocation;
   }
@@ -74,6 +84,12 @@ export class InvocationRegistry {
 
   find(source: string, id: string): InvocationKey | undefined {
     return this.#keys.get(nameOf(source, id));
+  }
+
+  /** Its caller has been told that it is over, so its name may be used again at once. */
+  endAsked(key: InvocationKey): void {
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) entry.endAsked = true;
   }
 
   isLive(key: InvocationKey): boolean {
@@ -111,6 +127,10 @@ export class InvocationRegistry {
     if (entry === undefined) return undefined;
     const { invocation, state, decisions, incomplete } = entry;
     return { invocation, state, decisions: [...decisions], incomplete };
+  }
+
+  #hasGivenNameAway(key: InvocationKey): boolean {
+    return this.#finished.has(key) || this.#entries.get(key)?.endAsked === true;
   }
 
   #finish(key: InvocationKey): void {

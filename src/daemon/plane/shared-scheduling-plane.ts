@@ -114,6 +114,7 @@ export class SharedSchedulingPlane implements SchedulingPlane {
 
   end(key: InvocationKey, reason: EndReason): void {
     if (!this.#registry.isLive(key)) return;
+    this.#registry.endAsked(key);
     const answer = this.#writer.end(key, reason);
     if (answer === 'full') this.#endsWaiting.set(key, reason);
     if (answer === 'ring') this.#options.ring();
