@@ -77,7 +77,7 @@ interface StartContext {
 /** Resolves once the API answers; `ended` says when and why to stop. */
 async function start(context: StartContext): Promise<{ readonly ended: Promise<EndCause> }> {
   const { config, log, releases, options } = context;
-  const ending = new Ending();
+  const ending = new Ending(log);
   // Released last: a second SIGTERM must not cut an orderly stop short.
   ending.listenToSignals(releases);
   const libc = loadLibc();
@@ -153,8 +153,10 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
 class Ending {
   readonly ended: Promise<EndCause>;
   #resolve: (cause: EndCause) => void = () => {};
+  readonly #log: Logger;
 
-  constructor() {
+  constructor(log: Logger) {
+    this.#log = log;
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -168,7 +170,19 @@ class Ending {
     const signals = ['SIGTERM', 'SIGINT'] as const;
     const handlers = signals.map((name) => ({ name, handler: () => this.end({ name, exitCode: 0 }) }));
     for (const { name, handler } of handlers) process.on(name, handler);
+    // Both are bugs: demote everything in order all the same, and let a supervisor start anew.
+    const failures = ['uncaughtException', 'unhandledRejection'] as const;
+    const fail = (error: unknown) => {
+      this.#log.fatal({
+        event: 'control_plane_failed',
+        reason: reasonOf(error),
+        stack: (error as Error | undefined)?.stack,
+      });
+      this.end({ name: 'control_plane_failed', exitCode: 1 });
+    };
+    for (const name of failures) process.on(name, fail);
     releases.push('signals', async () => {
+      for (const name of failures) process.off(name, fail);
       for (const { name, handler } of handlers) process.off(name, handler);
     });
   }

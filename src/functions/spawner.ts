@@ -204,14 +204,21 @@ export class Spawner {
     if (result < 0)
       throw new SfsdError('SFSD_ERR_KERNEL', { call: 'socketpair', reason: `errno ${-result}` });
     const [ours, theirs] = [ends[0] ?? -1, ends[1] ?? -1];
-    const process = this.#withoutResetOnFork(() =>
-      startProcess(programPath, ['--priority', String(priority)], {
-        cwd: '/',
-        env: {},
-        stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
-      }),
-    );
-    libc.close(theirs);
+    let process: ChildProcess;
+    try {
+      process = this.#withoutResetOnFork(() =>
+        startProcess(programPath, ['--priority', String(priority)], {
+          cwd: '/',
+          env: {},
+          stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
+        }),
+      );
+    } catch (thrown) {
+      libc.close(ours);
+      throw thrown;
+    } finally {
+      libc.close(theirs);
+    }
     const life: Life = {
       process,
       pid: process.pid ?? 0,
@@ -231,7 +238,9 @@ export class Spawner {
       reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
     });
     process.on('close', () => this.#died(life, reason));
-    const replies = process.stdio[4] as Socket | undefined;
+    // Node leaves stdio out when descriptors ran out (EMFILE); 'error' follows.
+    const { stdio } = process as { readonly stdio?: ChildProcess['stdio'] };
+    const replies = stdio?.[4] as Socket | null | undefined;
     replies?.on('data', (chunk: Buffer) => this.#receive(life, chunk));
     replies?.on('error', () => {});
   }
@@ -342,6 +351,7 @@ export class Spawner {
 
   #beginAfter(delayMs: number): void {
     this.#restartDelayMs = Math.min(Math.max(restartDelayMinMs, 2 * delayMs), restartDelayMaxMs);
+    clearTimeout(this.#restart);
     if (delayMs > 0) {
       this.#restart = setTimeout(() => this.#beginOrWait(), delayMs);
     } else {
@@ -350,6 +360,7 @@ export class Spawner {
   }
 
   #beginOrWait(): void {
+    if (this.#life !== undefined || this.#closing) return;
     try {
       this.#begin();
     } catch {

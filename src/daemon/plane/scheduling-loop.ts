@@ -18,13 +18,24 @@ import {
   lifeStates,
   type Scheduler,
 } from '../../contracts/scheduler.js';
-import { between, type Clock, type Duration, type Instant, instant, noTime } from '../../contracts/time.js';
+import {
+  after,
+  between,
+  type Clock,
+  type Duration,
+  fromMs,
+  type Instant,
+  instant,
+  noTime,
+} from '../../contracts/time.js';
 
 import type { PlaneState } from './plane-state.js';
 import type { SubmissionReader } from './submission-ring.js';
 
 /** Taken from the ring between two ticks. 256 messages cost about 1 ms at most. */
 const messagesPerTurn = 256;
+/** A thread that sleeps in a system call cannot be ended from outside: without a bound a failing main thread would wait for it. */
+const waitMax = fromMs(100);
 
 export interface LoopPorts {
   readonly clock: Clock;
@@ -76,9 +87,12 @@ function sleep(
   { until, backlog }: { until: Instant | undefined; backlog: boolean },
 ): number {
   if (backlog || !ports.reader.fallAsleep()) return ports.wait(instant(0));
-  const events = ports.wait(until);
+  const longest = after(ports.clock.now(), waitMax);
+  const events = ports.wait(until === undefined || until > longest ? longest : until);
   ports.reader.wakeUp();
-  if (events === 0 && until !== undefined) ports.state.recordLateness(between(until, ports.clock.now()));
+  if (events > 0 || until === undefined) return events;
+  const late = between(until, ports.clock.now());
+  if (late >= 0) ports.state.recordLateness(late);
   return events;
 }
 
