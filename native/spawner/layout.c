@@ -35,6 +35,7 @@ void layout_print(void)
 	FIELD("reply", struct reply, stage);
 	FIELD("reply", struct reply, error_number);
 	FIELD("reply", struct reply, status);
+	FIELD("reply", struct reply, realtime_us);
 	FIELD("reply", struct reply, user_us);
 	FIELD("reply", struct reply, system_us);
 	FIELD("reply", struct reply, voluntary_switches);

@@ -1,8 +1,10 @@
 /*
  * sfsd's spawner: starts every function, so that the daemon itself never forks. `protocol.h` says how it is asked.
  *
- *   spawner --priority N     N: SCHED_FIFO priority, 0: stay SCHED_OTHER
- *   spawner --layout         prints the sizes and offsets of the protocol and ends; a test reads it
+ *   spawner --priority N --session-nice M
+ *       N: SCHED_FIFO priority, 0: stay SCHED_OTHER; M: 0 to 19, what all functions together yield to the host's other sessions
+ *   spawner --layout
+ *       prints the sizes and offsets of the protocol and ends; a test reads it
  *
  * One loop, one epoll. For each event the cheapest useful thing first: programs that have just been executed are lowered,
  * then exits are reaped, then new requests are read.
@@ -99,6 +101,16 @@ static void report_failure(uint64_t id, enum stage stage, int error_number)
 	reply_send(&reply);
 }
 
+/* The clock of another process's CPU time, as clock_getcpuclockid(3) gives it; exact once it was taken off its core. */
+static uint64_t cpu_us_of(pid_t pid)
+{
+	clockid_t clock;
+	struct timespec used;
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
+
 static void lower(const struct child *child)
 {
 	struct sched_param none = { .sched_priority = 0 };
@@ -133,7 +145,8 @@ static void status_arrived(struct child *child)
 			       .pid = (uint32_t)child->pid,
 			       .id = child->id,
 			       .at_us = monotonic_us(),
-			       .start_time = start_time_of(child->pid) };
+			       .start_time = start_time_of(child->pid),
+			       .realtime_us = standing.priority > 0 ? cpu_us_of(child->pid) : 0 };
 	reply_send(&reply);
 }
 
@@ -157,7 +170,7 @@ static void start_child(void)
 	watch(EPOLL_CTL_ADD, ends[0], EPOLLIN, WATCH_CHILD + (uint32_t)child_index(child));
 }
 
-/* Before its setsid a child has no group of its own yet. */
+/* Before its setpgid a child has no group of its own yet. */
 static void signal_child(const struct child *child, int signal_number)
 {
 	if (kill(-child->pid, signal_number) != 0 && errno == ESRCH)
@@ -331,9 +344,27 @@ static void loop(void)
 	}
 }
 
-static void prepare(int priority)
+/*
+ * All functions are in our session, which is one party to the fair scheduler where autogroup is on: its nice value, not that of a
+ * task, says what they get beside the host's own. Without autogroup there is nothing to set.
+ */
+static void session_yields(const char *nice)
+{
+	int file = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (file < 0)
+		return;
+	if (write(file, nice, strlen(nice)) < 0)
+		perror("/proc/self/autogroup");
+	close(file);
+}
+
+static void prepare(int priority, const char *session_nice)
 {
 	standing = (struct standing){ .priority = priority, .root = geteuid() == 0, .pid = getpid() };
+	/* Not a terminal's: functions are in our session, see child.c. A leader of a session has one already. */
+	if (setsid() < 0 && getsid(0) != standing.pid)
+		die("setsid");
+	session_yields(session_nice);
 	struct sched_param own = { .sched_priority = priority };
 	if (sched_setscheduler(0, priority > 0 ? SCHED_FIFO : SCHED_OTHER, &own) != 0)
 		die("sched_setscheduler");
@@ -366,19 +397,27 @@ static void prepare(int priority)
 	watch(EPOLL_CTL_ADD, signal_fd, EPOLLIN, WATCH_SIGNALS);
 }
 
+/* -1: it is none, or not below the limit. */
+static int64_t number_below(const char *text, long limit)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+	return *text == '\0' || *end != '\0' || number < 0 || number >= limit ? -1 : number;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--layout") == 0) {
 		layout_print();
 		return 0;
 	}
-	char *end = NULL;
-	long priority = argc == 3 && strcmp(argv[1], "--priority") == 0 ? strtol(argv[2], &end, 10) : -1;
-	if (end == NULL || *end != '\0' || priority < 0 || priority > 49) {
-		fprintf(stderr, "usage: spawner --priority N (0 to 49) | spawner --layout\n");
+	int64_t priority = argc == 5 && strcmp(argv[1], "--priority") == 0 ? number_below(argv[2], 50) : -1;
+	int64_t session_nice = argc == 5 && strcmp(argv[3], "--session-nice") == 0 ? number_below(argv[4], 20) : -1;
+	if (priority < 0 || session_nice < 0) {
+		fprintf(stderr, "usage: spawner --priority N (0 to 49) --session-nice M (0 to 19) | spawner --layout\n");
 		return 2;
 	}
-	prepare((int)priority);
+	prepare((int)priority, argv[4]);
 	struct reply ready = { .kind = REPLY_READY, .pid = PROTOCOL_VERSION, .at_us = monotonic_us() };
 	reply_send(&ready);
 	loop();

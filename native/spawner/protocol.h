@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROTOCOL_VERSION = 2 };
+enum { PROTOCOL_VERSION = 3 };
 enum { REQUEST_FD = 3, REPLY_FD = 4 };
 
 /* Named bounds. A request beyond one of them is answered FAILED, never cut. */
@@ -69,7 +69,7 @@ enum stage {
 	STAGE_PIPE,
 	STAGE_FORK,
 	STAGE_PARENT,
-	STAGE_SESSION,
+	STAGE_GROUP,
 	STAGE_PRIORITY,
 	STAGE_CGROUP,
 	STAGE_LIMITS,
@@ -94,7 +94,9 @@ struct reply {
 	/* As wait4 gives it. */
 	uint32_t status;
 	uint32_t reserved;
-	/* Of the child and the descendants it waited for. */
+	/* In STARTED: all CPU time the child has used at our priority. */
+	uint64_t realtime_us;
+	/* In EXITED, of the child and the descendants it waited for. */
 	uint64_t user_us;
 	uint64_t system_us;
 	uint64_t voluntary_switches;
@@ -102,7 +104,7 @@ struct reply {
 	uint64_t rss_max_kib;
 };
 
-enum { REQUEST_HEADER_BYTES = 48, REQUEST_LIMIT_BYTES = 24, REPLY_BYTES = 88 };
+enum { REQUEST_HEADER_BYTES = 48, REQUEST_LIMIT_BYTES = 24, REPLY_BYTES = 96 };
 
 _Static_assert(sizeof(struct request_header) == REQUEST_HEADER_BYTES, "the header has no padding");
 _Static_assert(sizeof(struct request_limit) == REQUEST_LIMIT_BYTES, "the limit has no padding");

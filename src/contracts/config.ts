@@ -38,6 +38,8 @@ export interface SfsdConfig {
     readonly control: number;
     readonly spawner: number;
     readonly scheduling: number;
+    /** Nice value of the functions' session, 0 to 19. */
+    readonly sessionNice: number;
     /** The kernel's RCU threads run at the spawner's priority while the daemon runs. */
     readonly gracePeriodThreads: boolean;
   };

@@ -41,6 +41,11 @@ export interface Kernel {
   demote(group: TaskGroup): 'ok' | 'gone';
   /** The returned object is reused by the next call: read it at once. */
   observe(group: TaskGroup): Readonly<Observation>;
+  /**
+   * CPU time that real-time work of our own, which is not an invocation's, has used so far: what it used while FILTER paused
+   * the fair scheduler did not get. 0 in simulation.
+   */
+  overhead(): Duration;
   /** Demotes if need be and lets go of every resource. The group is unknown afterwards. */
   release(group: TaskGroup): void;
 }

@@ -7,7 +7,7 @@ import type { FunctionStore } from '../api/ports.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { Launch } from '../contracts/function.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
-import type { Clock } from '../contracts/time.js';
+import { type Clock, type Duration, duration } from '../contracts/time.js';
 import { FunctionRegistry } from '../functions/function-registry.js';
 import { Launcher } from '../functions/launcher.js';
 import { Spawner } from '../functions/spawner.js';
@@ -29,6 +29,7 @@ export interface FunctionRoomOptions {
   readonly clock: Clock;
   readonly plane: SchedulingPlane;
   readonly permission: Permission;
+  readonly countLaunches: (spawnerPid: number, births: Duration) => void;
   readonly log: Logger;
 }
 
@@ -56,6 +57,7 @@ export class FunctionRoom {
     clock,
     plane,
     permission,
+    countLaunches,
     log,
   }: FunctionRoomOptions): Promise<FunctionRoom> {
     const limits = config.functions;
@@ -71,6 +73,8 @@ export class FunctionRoom {
         libc,
         programPath: spawnerPath,
         priority: permission.mode === 'fifo' ? config.priorities.spawner : 0,
+        sessionNice: config.priorities.sessionNice,
+        account: (pid, birthsUs) => countLaunches(pid, duration(birthsUs)),
         report: (event) => (event.event === 'spawner_lost' ? log.error(event) : log.info(event)),
       });
       const launcher = new Launcher({ libc, clock, spawner, cgroups, plane, slots: registry.slots, limits });

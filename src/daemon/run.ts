@@ -99,7 +99,15 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     },
   });
   releases.push('scheduling', () => scheduling.close());
-  const room = await FunctionRoom.open({ config, libc, clock, plane: scheduling.plane, permission, log });
+  const room = await FunctionRoom.open({
+    config,
+    libc,
+    clock,
+    plane: scheduling.plane,
+    permission,
+    countLaunches: scheduling.countLaunches,
+    log,
+  });
   releases.push('functions', () => room.close());
   accounts.countSpawner(() => room.spawnerPid);
   const priority = raiseControlPlane({ config, libc, permission, log, schedulingTid: scheduling.tid });

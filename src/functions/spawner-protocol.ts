@@ -6,10 +6,10 @@ import { Buffer } from 'node:buffer';
 import { assert } from '../contracts/errors.js';
 import type { Credentials } from '../contracts/function.js';
 
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 export const requestHeaderBytes = 48;
 export const requestLimitBytes = 24;
-export const replyBytes = 88;
+export const replyBytes = 96;
 export const requestBytesMax = 128 * 1024;
 export const argumentsMax = 1024;
 export const environmentMax = 1024;
@@ -45,11 +45,12 @@ export const replyOffsets = {
   stage: 32,
   errorNumber: 36,
   status: 40,
-  userUs: 48,
-  systemUs: 56,
-  voluntarySwitches: 64,
-  involuntarySwitches: 72,
-  rssMaxKib: 80,
+  realtimeUs: 48,
+  userUs: 56,
+  systemUs: 64,
+  voluntarySwitches: 72,
+  involuntarySwitches: 80,
+  rssMaxKib: 88,
 } as const;
 
 /** Where a launch failed, by the number in the reply; index 0 is not used. */
@@ -60,7 +61,7 @@ export const stages = [
   'pipe',
   'fork',
   'the parent check',
-  'setsid',
+  'setting its process group',
   'setting the priority',
   'joining the cgroup',
   'setting limits',
@@ -156,6 +157,8 @@ export interface StartedReply {
   readonly startTime: string;
   /** CLOCK_MONOTONIC in microseconds: when execve was seen to have succeeded. */
   readonly atUs: number;
+  /** CPU time that it has used at the spawner's priority. */
+  readonly realtimeUs: number;
 }
 
 export interface FailedReply {
@@ -201,6 +204,7 @@ export function decodeReply(bytes: Buffer, at: number): Reply {
         pid,
         startTime: bytes.readBigUInt64LE(at + replyOffsets.startTime).toString(),
         atUs: long(replyOffsets.atUs),
+        realtimeUs: long(replyOffsets.realtimeUs),
       };
     case replyKinds.failed:
       return {

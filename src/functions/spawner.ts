@@ -46,8 +46,12 @@ export interface SpawnerOptions {
   readonly programPath: string;
   /** SCHED_FIFO priority; 0: SCHED_OTHER. */
   readonly priority: number;
+  /** What all functions together yield to the host's other sessions, where autogroup is on: a nice value, 0 to 19. */
+  readonly sessionNice: number;
   /** Told of each death and each restart, for the log. */
   readonly report?: (event: SpawnerEvent) => void;
+  /** Told at the start of each spawner and each program: what newborn programs have used so far at its priority. */
+  readonly account?: (spawnerPid: number, birthsUs: number) => void;
 }
 
 export type SpawnerEvent =
@@ -100,6 +104,7 @@ export class Spawner {
   #life: Life | undefined;
   #nextId = 1;
   #starting = 0;
+  #birthsUs = 0;
   #outgoing: Outgoing[] = [];
   #retry: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -198,7 +203,7 @@ export class Spawner {
   }
 
   #begin(): void {
-    const { libc, programPath, priority } = this.#options;
+    const { libc, programPath, priority, sessionNice } = this.#options;
     const ends = new Int32Array(2);
     const result = libc.socketpair(seqpacket, ends);
     if (result < 0)
@@ -207,7 +212,7 @@ export class Spawner {
     let process: ChildProcess;
     try {
       process = this.#withoutResetOnFork(() =>
-        startProcess(programPath, ['--priority', String(priority)], {
+        startProcess(programPath, ['--priority', String(priority), '--session-nice', String(sessionNice)], {
           cwd: '/',
           env: {},
           stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
@@ -312,6 +317,7 @@ export class Spawner {
       assert(reply.version === protocolVersion, 'the spawner speaks our version of the protocol');
       life.ready = true;
       this.#options.report?.({ event: 'spawner_started', spawnerPid: life.pid });
+      this.#options.account?.(life.pid, this.#birthsUs);
       this.#whenReady?.();
       return;
     }
@@ -319,8 +325,11 @@ export class Spawner {
     assert(listener !== undefined, 'the spawner answers launches that we asked for');
     if (reply.kind !== 'exited') this.#starting--;
     if (reply.kind !== 'started') this.#listeners.delete(reply.id);
-    if (reply.kind === 'started') listener.started(reply);
-    else if (reply.kind === 'failed') listener.failed(reply);
+    if (reply.kind === 'started') {
+      this.#birthsUs += reply.realtimeUs;
+      this.#options.account?.(life.pid, this.#birthsUs);
+      listener.started(reply);
+    } else if (reply.kind === 'failed') listener.failed(reply);
     else listener.exited(reply);
   }
 

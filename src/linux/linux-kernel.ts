@@ -16,9 +16,9 @@
 import type { InvocationKey } from '../contracts/invocation.js';
 import type { Kernel, Observation } from '../contracts/kernel.js';
 import type { TaskGroup } from '../contracts/task-group.js';
-import { type Duration, noTime } from '../contracts/time.js';
+import { type Duration, duration, noTime } from '../contracts/time.js';
 import { CgroupLayout } from './cgroup-layout.js';
-import { ClockReader } from './clock-reader.js';
+import { ClockReader, processClock } from './clock-reader.js';
 import { openIdentity, procIsOurs } from './identity.js';
 import type { Libc } from './libc.js';
 import { MemberProcess } from './member-process.js';
@@ -51,6 +51,14 @@ interface Attached {
   readonly slot: number;
 }
 
+/** What launching costs at real-time priority. */
+export interface LaunchAccount {
+  /** Its CPU time is read here; 0: there is none. */
+  spawnerPid(): number;
+  /** CPU time that newborn functions have used before they were lowered. */
+  births(): Duration;
+}
+
 export interface LinuxKernelOptions {
   readonly libc: Libc;
   readonly poller: Poller;
@@ -60,6 +68,8 @@ export interface LinuxKernelOptions {
   /** off: every promotion is denied, and everything stays under the fair scheduler. */
   readonly mode?: 'fifo' | 'off';
   readonly rtGroupName?: string;
+  /** Launches: real-time work of ours outside this process. */
+  readonly launches?: LaunchAccount;
   /** The core of each FILTER worker, for promotions that name one; absent: everything floats. */
   readonly cpuOfWorker?: (worker: number) => number | undefined;
 }
@@ -73,6 +83,7 @@ export class LinuxKernel implements Kernel {
   readonly #cpuOfWorker: LinuxKernelOptions['cpuOfWorker'];
   readonly #rtGroup: RtGroup;
   readonly #tools: TrackingTools;
+  readonly #launches: LaunchAccount | undefined;
   readonly #children = childrenBuffer();
   readonly #procIsOurs = procIsOurs();
   /** The caller's own group objects, so that a poll looks up without building a name. */
@@ -90,6 +101,7 @@ export class LinuxKernel implements Kernel {
     this.#layout = options.layout ?? CgroupLayout.detect();
     this.#mode = options.mode ?? 'fifo';
     this.#cpuOfWorker = options.cpuOfWorker;
+    this.#launches = options.launches;
     this.#rtGroup = new RtGroup(this.#layout, options.rtGroupName);
     this.observationLagMax = tickLength();
     const stat = new ProcStat();
@@ -141,6 +153,15 @@ export class LinuxKernel implements Kernel {
       observation.runnableMax = 0;
     }
     return observation;
+  }
+
+  overhead(): Duration {
+    const { reader } = this.#tools;
+    const launches = this.#launches;
+    const spawnerPid = launches?.spawnerPid() ?? 0;
+    const spawner = spawnerPid > 0 ? Math.max(0, reader.microseconds(processClock(spawnerPid))) : 0;
+    const own = reader.microseconds(processClock(process.pid));
+    return duration(own + spawner + (launches?.births() ?? 0));
   }
 
   release(group: TaskGroup): void {

@@ -126,7 +126,7 @@ export class Lifecycle {
     if (outcome !== 'ok') return false;
     life.promoted = true;
     const lane = this.laneOf(worker);
-    if (lane.promoted === 0) lane.budget.start(now);
+    if (lane.promoted === 0) lane.budget.start(now, this.#kernel.overhead());
     lane.promoted += 1;
     const seen = this.observe(life);
     life.cpuAtPromotion = life.cpuUsed;
@@ -236,7 +236,7 @@ export class Lifecycle {
     const lane = this.laneOf(life.worker);
     lane.promoted -= 1;
     // Read again: the budget must not believe that a demotion took effect before it did.
-    if (lane.promoted === 0) lane.budget.stop(this.#clock.now());
+    if (lane.promoted === 0) lane.budget.stop(this.#clock.now(), this.#kernel.overhead());
   }
 
   /** Leaves the one place and enters the other. */

@@ -13,7 +13,7 @@
  * 4. Every pollInterval each held invocation is looked at: all tasks asleep, it gives up its worker and keeps the unused
  *    slice (V-D); blocked ones that are runnable again go back into the queue. A wake is no arrival.
  * 5. At the FILTER budget's limit all promoted invocations of its lane (filter-lane.ts: the pool, or one pinned worker) step down
- *    for one gap and keep their workers. CPU time that the fair scheduler gives them meanwhile is not charged to their slices.
+ *    until the fair scheduler has had one gap, and keep their workers. CPU time that the fair scheduler gives them meanwhile is not charged to their slices.
  *
  * Considered and rejected: charging slices by wall time or polls (a starved function loses its slice); one demotion at the
  * timer without looking again (the same); reading CPU time before the promotion (it lags then, and the slice would shrink by
@@ -218,7 +218,7 @@ export class SfsScheduler implements Policy {
     const { pool } = this.#lifecycle;
     for (let place = pool.idleCount - 1; place >= 0; place -= 1) {
       const lane = this.#lifecycle.laneOf(pool.idleAt(place));
-      if (!lane.paused && lane.budget.exhausted(now)) this.#pause(lane, now);
+      if (!lane.paused && lane.budget.exhausted(now, this.#kernel.overhead())) this.#pause(lane, now);
       if (!lane.paused) return place;
     }
     return -1;
@@ -333,7 +333,7 @@ export class SfsScheduler implements Policy {
   }
 
   #endPauses(now: Instant): void {
-    for (const lane of this.#lifecycle.lanes) if (now >= lane.pausedUntil) this.#resume(lane, now);
+    for (const lane of this.#lifecycle.lanes) if (now >= lane.pausedUntil) this.#endPause(lane, now);
   }
 
   #pause(lane: FilterLane, now: Instant): void {
@@ -350,6 +350,13 @@ export class SfsScheduler implements Policy {
     lane.pausedUntil = after(lane.pausedSince, lane.budget.gap);
     counters.budgetPauses += 1;
     this.#log.record('paused', now, noKey, this.#workerOf(lane), noTime, used, 0);
+  }
+
+  /** Not before the fair scheduler has had its gap. */
+  #endPause(lane: FilterLane, now: Instant): void {
+    const missing = lane.budget.missing(now, this.#kernel.overhead());
+    if (missing > 0) lane.pausedUntil = after(now, missing);
+    else this.#resume(lane, now);
   }
 
   #resume(lane: FilterLane, now: Instant): void {

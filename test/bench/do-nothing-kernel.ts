@@ -11,7 +11,7 @@ import { writeFileSync } from 'node:fs';
 import type { InvocationKey } from '../../src/contracts/invocation.js';
 import type { Observation } from '../../src/contracts/kernel.js';
 import type { TaskGroup } from '../../src/contracts/task-group.js';
-import { type Clock, noTime } from '../../src/contracts/time.js';
+import { type Clock, type Duration, noTime } from '../../src/contracts/time.js';
 import type { KernelContext, PlaneKernel } from '../../src/daemon/plane/thread-main.js';
 import { distributionOf } from '../../src/trace/replay/statistics.js';
 
@@ -74,6 +74,10 @@ class DoNothingKernel implements PlaneKernel {
 
   observe(): Readonly<Observation> {
     return this.#observation;
+  }
+
+  overhead(): Duration {
+    return noTime;
   }
 
   release(): void {}

@@ -1,4 +1,5 @@
 /** What a function is given: a user, limits, three descriptors; and what it is not: any privilege, any real-time priority. */
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { LaunchRequest } from '../../src/contracts/function.js';
 import { run, shell, startHost, textOf } from './support.js';
@@ -68,13 +69,17 @@ t.test('a program that forks at once leaves no real-time child', async (t) => {
 });
 
 t.test(
-  'a function has three descriptors, a session of its own, its directory and its environment',
+  'a function has three descriptors, a process group of its own and no terminal, its directory and its environment',
   async (t) => {
     // The fourth is the directory that ls itself reads.
     t.equal(await said('ls /proc/self/fd | wc -l'), '4\n');
-    const ids = await said('echo $$; cut -d" " -f1,5,6 /proc/$$/stat');
-    const [pid, three] = ids.trim().split('\n');
-    t.equal(three, `${pid} ${pid} ${pid}`);
+    const ids = await said('echo $$ $PPID; cut -d" " -f5-7 /proc/$$/stat');
+    const [family = '', places] = ids.trim().split('\n');
+    const [pid, spawner] = family.split(' ');
+    t.equal(places, `${pid} ${spawner} 0`, 'its group, the session of the spawner, no terminal');
+    const autogroup = readOptional('/proc/self/autogroup');
+    if (autogroup !== undefined)
+      t.match(await said('cat /proc/self/autogroup'), / nice 10$/m, 'the session yields to the others');
     t.equal(await said('pwd; umask', {}, { workingDirectory: '/tmp' }), '/tmp\n0022\n');
     const env = await said('/usr/bin/env', {}, { env: { A: 'b c', PATH: '/none' } });
     t.match(env, /^A=b c$/m);
@@ -89,3 +94,12 @@ t.test('a function has its own cgroup, with the limits asked for', async (t) => 
   const forks = 'for i in 1 2 3 4 5 6 7 8; do sleep 1 & done; wait';
   t.match(await said(forks, {}, { pidsMax: 4 }), /fork/i);
 });
+
+/** Kernels without CONFIG_SCHED_AUTOGROUP have no such file. */
+function readOptional(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

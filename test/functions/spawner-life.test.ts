@@ -129,7 +129,7 @@ t.test('a program that is no spawner is a coded error', async (t) => {
   const libc = libcOfHost();
   for (const programPath of ['/bin/true', '/nowhere/spawner']) {
     const before = openFds();
-    const started = Spawner.start({ libc, programPath, priority: 0 });
+    const started = Spawner.start({ libc, programPath, priority: 0, sessionNice: 0 });
     await t.rejects(started, SfsdError);
     t.ok(await eventually(() => openFds() <= before), 'no descriptor is left open');
   }

@@ -24,7 +24,7 @@ function startProgram(group?: string) {
   libc.socketpair(5, ends);
   const [ours = -1, theirs = -1] = ends;
   const join = group === undefined ? '' : `echo 0 > ${group}/cgroup.procs && `;
-  const program = spawn('sh', ['-c', `${join}exec "$0" --priority 0`, spawnerPath], {
+  const program = spawn('sh', ['-c', `${join}exec "$0" --priority 0 --session-nice 0`, spawnerPath], {
     stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
   });
   libc.close(theirs);

@@ -119,6 +119,7 @@ export async function startHost(
     libc,
     programPath: spawnerPath,
     priority: options.priority ?? 15,
+    sessionNice: 10,
     report: (event) => events.push(event),
   });
   // A parent cgroup belongs to one daemon only, and a test file may have several hosts.

@@ -58,13 +58,16 @@ export function busySpans(events: readonly ModelEvent[], until: number): Span[] 
   return spans;
 }
 
+/** Time that the spans cover between two instants; they do not overlap. */
+export function usedIn(spans: readonly Span[], from: number, to: number): number {
+  return spans.reduce(
+    (total, span) => total + Math.max(0, Math.min(span.to, to) - Math.max(span.from, from)),
+    0,
+  );
+}
+
 /** The most busy time in any window: the worst window ends with a span or starts with one. */
 export function busiestWindow(spans: readonly Span[], window: number): number {
   const starts = spans.flatMap((span) => [span.from, span.to - window]);
-  const busyFrom = (start: number): number =>
-    spans.reduce(
-      (total, span) => total + Math.max(0, Math.min(span.to, start + window) - Math.max(span.from, start)),
-      0,
-    );
-  return Math.max(0, ...starts.map(busyFrom));
+  return Math.max(0, ...starts.map((start) => usedIn(spans, start, start + window)));
 }

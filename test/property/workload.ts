@@ -114,6 +114,7 @@ export const workload: fc.Arbitrary<Workload> = fc.record({
     observationLag: fc.constantFrom(0, 1000, 4000).map((lag) => duration(lag)),
     seed: fc.nat(1000),
     exactAfterPromotion: fc.boolean(),
+    overheadShare: fc.constantFrom(0, 0, 0.05, 0.7),
   }),
   latenessMax: fc.constantFrom(0, 0, 300),
   steps: fc.array(

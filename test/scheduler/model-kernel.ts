@@ -42,6 +42,8 @@ export interface ModelOptions {
   readonly cores: number;
   readonly observationLag?: Duration;
   readonly seed?: number;
+  /** Of all time, what the daemon is said to use. */
+  readonly overheadShare?: number;
   /** false: only a demotion makes a reading exact, which is all that the port promises. */
   readonly exactAfterPromotion?: boolean;
 }
@@ -167,6 +169,10 @@ export class ModelKernel implements Kernel {
       if (this.#exits.length > exitsBefore) end = Math.min(end, Math.ceil(this.#time - epsilon));
     }
     this.#time = Math.max(this.#time, end);
+  }
+
+  overhead(): Duration {
+    return duration(Math.floor(this.#time * (this.#options.overheadShare ?? 0)));
   }
 
   attach(taskGroup: TaskGroup, key: InvocationKey): 'ok' | 'gone' | 'denied' {

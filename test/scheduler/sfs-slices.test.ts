@@ -161,6 +161,22 @@ t.test('at the budget all step down for one gap and keep their workers and slice
   t.equal(driver.scheduler.view.counters.promotions, 2);
 });
 
+t.test(
+  'a pause lasts until the fair scheduler has had its gap beside the daemon, twice the gap at most',
+  async (t) => {
+    const pauseOf = (overheadShare: number) => {
+      const driver = new Driver({ budgetShare: 0.93, sliceInitial: fromMs(400) }, { overheadShare });
+      driver.start(burn(300));
+      driver.runFor(120);
+      return driver.log.of('resumed')[0]?.value ?? 0;
+    };
+    t.equal(pauseOf(0), 7000);
+    // A sixteenth of the gap more at most: it is not looked at more often.
+    t.ok(pauseOf(0.3) >= 10_000 && pauseOf(0.3) <= 10_437);
+    t.ok(pauseOf(2) >= 14_000 && pauseOf(2) <= 14_437);
+  },
+);
+
 t.test('queue delay goes on in a pause', async (t) => {
   const driver = new Driver({ budgetShare: 0.5, workers: 1, sliceFixed: fromMs(10) });
   for (let count = 0; count < 6; count += 1) {

@@ -84,7 +84,7 @@ export function autogroupFinding(): Finding {
   if (setting === '0') return ok('autogroup', 'off');
   return degraded(
     'autogroup',
-    'on: outside of cgroups the fair scheduler shares by session, not by task',
+    'on: outside of cgroups the fair scheduler shares by session; all functions of one daemon are one',
     'Replay runs both policies under it alike. To turn it off: sysctl -w kernel.sched_autogroup_enabled=0',
   );
 }

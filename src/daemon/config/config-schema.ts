@@ -110,7 +110,7 @@ export const configSchema = {
       budgetPercent: {
         type: 'number',
         default: 93,
-        minimum: 1,
+        minimum: 20,
         maximum: 93,
         description: 'Largest share of any 100 ms in which FILTER may hold a core.',
       },
@@ -131,6 +131,13 @@ export const configSchema = {
       control: count({ default: 8, minimum: 1, maximum: 49, description: 'The control plane.' }),
       spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),
       scheduling: count({ default: 25, minimum: 1, maximum: 49, description: 'The scheduling plane.' }),
+      sessionNice: count({
+        default: 10,
+        minimum: 0,
+        maximum: 19,
+        description:
+          "What all functions under CFS together yield to the host's other sessions, as a nice value; where autogroup is on.",
+      }),
       gracePeriodThreads: {
         type: 'boolean',
         default: false,

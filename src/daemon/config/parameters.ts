@@ -5,8 +5,13 @@ import type { SfsdConfig } from '../../contracts/config.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
 import { fromMs } from '../../contracts/time.js';
 
-/** DESIGN: the window in which no core is FIFO for more than the budget's share. */
-const budgetWindowMs = 100;
+/** The budget is promised for any 100 ms. */
+const budgetPromiseMs = 100;
+/**
+ * It is kept for any 90 ms, with the gap that 100 ms need. The platform has real-time work, too, and may need a whole gap on one core:
+ * a task of the host's that misses one still runs within 200 ms.
+ */
+const budgetWindowMs = 90;
 /** DESIGN: an idle hour does not set S. */
 const gapMaxMs = 10_000;
 /** DESIGN: a busy period counts as an arrival once it has run for this long. */
@@ -26,7 +31,7 @@ export function sfsParameters(scheduler: SfsdConfig['scheduler'], workers: numbe
     overloadFactor: scheduler.overloadFactor === 0 ? Number.POSITIVE_INFINITY : scheduler.overloadFactor,
     pollInterval: fromMs(scheduler.pollMs),
     ioAware: scheduler.ioAware,
-    budgetShare: scheduler.budgetPercent / 100,
+    budgetShare: 1 - (budgetPromiseMs * (1 - scheduler.budgetPercent / 100)) / budgetWindowMs,
     budgetWindow: fromMs(budgetWindowMs),
     gapMax: fromMs(gapMaxMs),
     arrivalAfter: fromMs(arrivalAfterMs),

@@ -1,7 +1,7 @@
 /**
  * What the scheduling plane shows of itself: one block of doubles in shared memory, written in place after each turn of the
  * loop and read whenever status is asked for. Each field is one aligned 8-byte store; a reader may see two fields of
- * different turns, which status can bear.
+ * different turns, which status can bear. Two scalars go the other way.
  *
  *   scalars | counters | FILTER workers (key or 0) | lateness histogram (Int32, 10 us a bucket)
  */
@@ -22,6 +22,9 @@ const scalarNames = [
   'turns',
   'tid',
   'lateMax',
+  // Written by the control plane, for the scheduling thread: what launching costs, see LaunchAccount.
+  'spawnerPid',
+  'births',
 ] as const;
 type ScalarName = (typeof scalarNames)[number];
 

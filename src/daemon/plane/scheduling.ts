@@ -3,7 +3,7 @@
  */
 import type { SfsdConfig } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
-import { type Clock, duration } from '../../contracts/time.js';
+import { type Clock, type Duration, duration } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
 import type { Libc } from '../../linux/libc.js';
 import { sfsParameters, workerCount } from '../config/parameters.js';
@@ -33,6 +33,8 @@ export interface Scheduling {
   /** Kernel thread id of the scheduling thread. */
   readonly tid: number;
   readonly workers: number;
+  /** Launching costs real-time too: told at each start of a spawner and of a function. */
+  countLaunches(spawnerPid: number, births: Duration): void;
   /** Refuses new work, demotes everything, ends the thread; idempotent. */
   stop(): Promise<void>;
   /** Stops, and releases shared resources. */
@@ -47,10 +49,11 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   if (scheduler.pin && workers > cpus.count) throw tooManyPinned({ workers, cpus: cpus.count });
   const realtime = permission.mode === 'fifo';
   const policy = realtime ? scheduler.policy : 'cfs';
+  const parameters = sfsParameters(scheduler, workers);
   const thread = await startSchedulingThread({
     libc,
     policy,
-    parameters: sfsParameters(scheduler, workers),
+    parameters,
     priority: realtime ? priorities.scheduling : 0,
     filterPriority: priorities.filter,
     realtime,
@@ -67,7 +70,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     mode: permission.mode === 'fifo' ? { name: 'fifo' } : { name: 'off', reason: permission.reason },
     liveMax: scheduler.liveMax,
     finishedMax,
-    budgetShare: scheduler.budgetPercent / 100,
+    budgetShare: parameters.budgetShare,
     ring: thread.ring,
     cpu: () => accounts.read(duration(state.get('polling') + state.get('scheduling'))),
   });
@@ -85,6 +88,10 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     plane,
     tid: thread.tid,
     workers,
+    countLaunches: (spawnerPid, births) => {
+      state.set('spawnerPid', spawnerPid);
+      state.set('births', births);
+    },
     stop,
     close: async () => {
       await stop();

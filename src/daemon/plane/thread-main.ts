@@ -11,6 +11,7 @@ import { type Clock, duration } from '../../contracts/time.js';
 import { ClockReader, clockThreadCpu } from '../../linux/clock-reader.js';
 import { loadKoffiLibc } from '../../linux/koffi-libc.js';
 import type { Libc } from '../../linux/libc.js';
+import type { LaunchAccount } from '../../linux/linux-kernel.js';
 import { MonotonicClock } from '../../linux/monotonic-clock.js';
 import { Poller } from '../../linux/poller.js';
 import { createScheduler } from '../../scheduler/policies.js';
@@ -39,6 +40,7 @@ export interface KernelContext {
   readonly realtime: boolean;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
+  readonly launches: LaunchAccount;
 }
 
 /** Everything the thread is given; plain data and shared memory only. */
@@ -82,6 +84,10 @@ async function main(data: SchedulingThreadData): Promise<void> {
     priority: data.filterPriority,
     realtime: data.realtime,
     reserveCpus: data.reserveCpus,
+    launches: {
+      spawnerPid: () => state.get('spawnerPid'),
+      births: () => duration(state.get('births')),
+    },
   });
   const log = new DecisionWriter(data.decisions);
   const scheduler = createScheduler(data.policy, { clock, kernel, log }, data.parameters);
