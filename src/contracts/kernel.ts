@@ -3,6 +3,7 @@
  * tests implement it over a model. Every call is synchronous and effectful, and never throws for an expected outcome.
  *
  *   attach ──▶ promote ◀──▶ demote ──▶ release
+ *                 ◀──▶ pause ──▶
  *                 observe at any time between attach and release
  */
 import type { InvocationKey } from './invocation.js';
@@ -37,6 +38,11 @@ export interface Kernel {
    * `worker`: they are bound to the core of this FILTER worker until demoted, where the host lets them; absent: they float.
    */
   promote(group: TaskGroup, worker?: number): 'ok' | 'gone' | 'denied';
+  /**
+   * For a gap of the FILTER budget: all promoted tasks of the group fall back to the fair scheduler until `promote` or `demote`, and
+   * stand ahead of other functions there where that does not put them ahead of the host's own tasks. Idempotent.
+   */
+  pause(group: TaskGroup): 'ok' | 'gone';
   /** All tasks that were ever promoted for the group, and still live, become what they were before. Idempotent. */
   demote(group: TaskGroup): 'ok' | 'gone';
   /** The returned object is reused by the next call: read it at once. */

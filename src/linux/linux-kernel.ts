@@ -13,6 +13,7 @@
  * A process attached on its own is never part of another group, though a parent or a cgroup of its be attached as well.
  */
 
+import { readFileSync } from 'node:fs';
 import type { InvocationKey } from '../contracts/invocation.js';
 import type { Kernel, Observation } from '../contracts/kernel.js';
 import type { TaskGroup } from '../contracts/task-group.js';
@@ -74,6 +75,15 @@ export interface LinuxKernelOptions {
   readonly cpuOfWorker?: (worker: number) => number | undefined;
 }
 
+/** Whether a nice value counts among functions alone: where autogroup is on, a session is one party to the fair scheduler. */
+function niceIsWithinSession(): boolean {
+  try {
+    return readFileSync('/proc/sys/kernel/sched_autogroup_enabled', 'utf8').trim() === '1';
+  } catch {
+    return false;
+  }
+}
+
 export class LinuxKernel implements Kernel {
   readonly observationLagMax: Duration;
   readonly #libc: Libc;
@@ -114,6 +124,7 @@ export class LinuxKernel implements Kernel {
         stat,
         rtGroup: this.#rtGroup,
         priority: options.priority ?? 5,
+        aheadInPauses: niceIsWithinSession(),
       }),
       isAttached: (pid) => this.#processPids.has(pid),
       owners: new Map(),
@@ -137,6 +148,10 @@ export class LinuxKernel implements Kernel {
     if (this.#mode === 'off') return 'denied';
     attached.tasks.scope.cpu = worker === undefined ? undefined : this.#cpuOfWorker?.(worker);
     return attached.tasks.promote();
+  }
+
+  pause(group: TaskGroup): 'ok' | 'gone' {
+    return this.#find(group)?.tasks.pause() ?? 'gone';
   }
 
   demote(group: TaskGroup): 'ok' | 'gone' {

@@ -60,7 +60,8 @@ export class ProcessSet implements TrackedTasks {
   #sinceFind = 0;
   #aloneLooks = 0;
   #walk = 0;
-  #promoted = false;
+  /** promoted: who is born to it is promoted too. paused: members may be what `promote` made them, save for their policy. */
+  #standing: 'promoted' | 'paused' | 'fair' = 'fair';
   #hopeless = false;
   #ended = false;
 
@@ -126,7 +127,10 @@ export class ProcessSet implements TrackedTasks {
     if (this.#ended) return 'gone';
     if (this.#hopeless) return 'denied';
     if (this.#membership.hasLeader && this.#members[0]?.hasEnded() !== false) return 'gone';
-    this.#promoted = true;
+    const resumed = this.#standing === 'paused';
+    this.#standing = 'promoted';
+    // Who was born in the pause is found by the next observation.
+    if (resumed && this.#promoteAll() === 'ok') return 'ok';
     let before = -1;
     for (let round = 0; round < promotionRoundsMax; round++) {
       // The walk after the last promotion finds who was born while it went on; when it finds nobody, all are promoted.
@@ -142,9 +146,16 @@ export class ProcessSet implements TrackedTasks {
     return this.isEmpty || this.#ended ? 'gone' : 'ok';
   }
 
+  pause(): 'ok' | 'gone' {
+    if (this.#standing !== 'promoted') return this.#ended ? 'gone' : 'ok';
+    this.#standing = 'paused';
+    for (const member of this.#members) for (const task of member.tasks) this.#tools.promoter.pause(task);
+    return this.#ended ? 'gone' : 'ok';
+  }
+
   demote(): 'ok' | 'gone' {
-    if (!this.#promoted) return this.#ended ? 'gone' : 'ok';
-    this.#promoted = false;
+    if (this.#standing === 'fair') return this.#ended ? 'gone' : 'ok';
+    this.#standing = 'fair';
     this.#known = 'unknown';
     for (const member of this.#members) this.#demoteMember(member);
     return this.#ended ? 'gone' : 'ok';
@@ -278,7 +289,7 @@ export class ProcessSet implements TrackedTasks {
       if (result === 'gone' && this.#membership.hasLeader && member === this.#members[0]) return 'gone';
     }
     if (thorough || this.#findIsDue()) grown = this.#find() || grown;
-    if (grown && this.#promoted) this.#promoteAll();
+    if (grown && this.#standing === 'promoted') this.#promoteAll();
     return this.isEmpty ? 'gone' : 'ok';
   }
 
@@ -313,7 +324,8 @@ export class ProcessSet implements TrackedTasks {
       if (this.#membership.hasLeader && member === this.#members[0]) return 'gone';
       missing = true;
     }
-    if ((missing || !this.#membership.hasLeader) && this.#find() && this.#promoted) this.#promoteAll();
+    if ((missing || !this.#membership.hasLeader) && this.#find() && this.#standing === 'promoted')
+      this.#promoteAll();
     return this.isEmpty ? 'gone' : 'blocked';
   }
 

@@ -1,6 +1,7 @@
 /**
  * Makes single threads real-time and restores them exactly: policy (SCHED_OTHER, BATCH or IDLE), its reset-on-fork flag, and the
- * fair scheduler's slice, and the CPUs it may run on where it was bound to one. The nice value needs no restoring: it outlives real-time, and a change made meanwhile is kept.
+ * fair scheduler's slice, and the CPUs it may run on where it was bound to one. The nice value outlives real-time, so that a change made meanwhile
+ * is kept; only a pause sets it, and puts back what it was at the promotion.
  *
  * SCHED_FIFO for a thread that is its group's only one; SCHED_RR where there are several, so that they cannot lock each other out at a
  * barrier. Both with SCHED_RESET_ON_FORK: what is born to a promoted thread starts under the fair scheduler.
@@ -18,6 +19,10 @@ export const schedResetOnFork = 0x40000000;
 
 const schedDeadline = 6;
 const attributeFlagResetOnFork = 1;
+/** The highest weight that the fair scheduler knows. What is born under it starts at nice 0: SCHED_RESET_ON_FORK. */
+const niceAhead = -20;
+const attributeWords = 12;
+const attributeBytes = 48;
 const errnoNoProcess = -3;
 const errnoNotPermitted = -1;
 
@@ -34,8 +39,9 @@ export class TaskPromoter {
   readonly #stat: ProcStat;
   readonly #rtGroup: RtGroup;
   readonly #priority: number;
+  readonly #aheadInPauses: boolean;
   /** struct sched_attr: size, policy, flags (64 bits), nice, priority, runtime (64), deadline (64), period (64). */
-  readonly #attributes = new Uint32Array(12);
+  readonly #attributes = new Uint32Array(attributeWords);
   readonly #attributeBytes = new Uint8Array(this.#attributes.buffer);
 
   constructor(parts: {
@@ -43,11 +49,14 @@ export class TaskPromoter {
     readonly stat: ProcStat;
     readonly rtGroup: RtGroup;
     readonly priority: number;
+    /** Paused tasks get the highest nice weight: it counts among functions alone. */
+    readonly aheadInPauses: boolean;
   }) {
     this.#libc = parts.libc;
     this.#stat = parts.stat;
     this.#rtGroup = parts.rtGroup;
     this.#priority = parts.priority;
+    this.#aheadInPauses = parts.aheadInPauses;
   }
 
   /** foreign: it is real-time already, and not by us. */
@@ -55,10 +64,11 @@ export class TaskPromoter {
     const policy = (several ? schedRoundRobin : schedFifo) | schedResetOnFork;
     if (task.saved !== undefined) {
       if (task.policy === policy) return 'ok';
+      const paused = task.policy === 0;
       task.policy = policy;
-      return this.#libc.schedSetscheduler(task.tid, policy, this.#priority) === errnoNoProcess
-        ? 'gone'
-        : 'ok';
+      if (this.#libc.schedSetscheduler(task.tid, policy, this.#priority) === errnoNoProcess) return 'gone';
+      if (paused) this.#libc.setpriority(task.tid, task.saved.nice);
+      return 'ok';
     }
     const before = this.#libc.schedGetattr(task.tid, this.#attributeBytes);
     if (before < 0) return before === errnoNoProcess ? 'gone' : 'denied';
@@ -81,13 +91,30 @@ export class TaskPromoter {
     return 'ok';
   }
 
+  /** Until `promote` or `demote`. Does nothing for a thread that we did not promote. */
+  pause(task: TaskHandle): void {
+    const { saved } = task;
+    if (saved === undefined || task.policy === 0) return;
+    task.policy = 0;
+    this.#attributes.fill(0);
+    this.#attributes[0] = attributeBytes;
+    this.#attributes[1] = saved.policy & ~schedResetOnFork;
+    this.#attributes[2] = attributeFlagResetOnFork;
+    this.#attributes[4] = this.#aheadInPauses ? niceAhead : saved.nice;
+    if (this.#libc.schedSetattr(task.tid, this.#attributeBytes) >= 0) return;
+    // Without CAP_SYS_NICE a nice value cannot be lowered; the policy can.
+    this.#libc.schedSetscheduler(task.tid, saved.policy | schedResetOnFork, 0);
+  }
+
   /** Does nothing for a thread that we did not promote, or that has ended. */
   demote(task: TaskHandle): void {
     const saved = task.saved;
     if (saved === undefined) return;
     task.saved = undefined;
+    const paused = task.policy === 0;
     if (this.#stat.read(this.#libc, task.statFd) === 'gone') return;
     if (this.#libc.schedSetscheduler(task.tid, saved.policy, 0) < 0) return;
+    if (paused) this.#libc.setpriority(task.tid, saved.nice);
     this.#restoreSlice(task.tid, saved.runtimeNs);
     if (saved.affinity !== undefined) this.#libc.schedSetaffinity(task.tid, saved.affinity);
     if (saved.cpuGroup !== undefined) this.#rtGroup.giveBack(task.tid, saved.cpuGroup);

@@ -62,6 +62,11 @@ export class ThreadSet implements TrackedTasks {
     return living === 0 ? 'gone' : 'ok';
   }
 
+  pause(): 'ok' | 'gone' {
+    for (const task of this.#tasks) this.#tools.promoter.pause(task);
+    return this.#ended ? 'gone' : 'ok';
+  }
+
   demote(): 'ok' | 'gone' {
     this.#known = 'unknown';
     for (const task of this.#tasks) this.#tools.promoter.demote(task);

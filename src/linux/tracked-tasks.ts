@@ -10,6 +10,7 @@ import type { PromotionScope, TaskPromoter } from './task-promoter.js';
 export interface TrackedTasks {
   readonly scope: PromotionScope;
   promote(): 'ok' | 'gone' | 'denied';
+  pause(): 'ok' | 'gone';
   demote(): 'ok' | 'gone';
   observe(into: Observation): void;
   /** CPU time counts from 0 again, and a refusal is forgotten. */

@@ -4,8 +4,8 @@
  *
  * - an invocation is in one place only: the queue, a worker, the blocked ring, or left to the fair scheduler;
  * - what is promoted is held by a worker;
- * - what is charged to a slice is CPU time used while promoted: both readings, after the promotion and after the demotion, are
- *   taken when a change of policy has just brought the kernel's accounts up to date;
+ * - what is charged to a slice is CPU time used while promoted, pauses of the budget included: both readings, after the promotion and
+ *   after the demotion, are taken when a change of policy has just brought the kernel's accounts up to date;
  * - every attached group is released once, unless the kernel has rebound it to a later invocation.
  */
 import { assert } from '../contracts/errors.js';
@@ -82,7 +82,7 @@ export class Lifecycle {
 
   /** CPU time of its slice that it has left by the last reading. */
   left(life: Life): Duration {
-    if (!life.promoted) return life.sliceLeft;
+    if (!life.charging) return life.sliceLeft;
     return difference(life.sliceLeft, difference(life.cpuUsed, life.cpuAtPromotion));
   }
 
@@ -120,26 +120,46 @@ export class Lifecycle {
 
   /** Undone by `stepDown`. @returns whether it is promoted; when not, it has been dealt with. */
   promote(life: Life, now: Instant, worker = life.worker): boolean {
+    if (!this.#raise(life, now, worker)) return false;
+    const seen = this.observe(life);
+    life.cpuAtPromotion = life.cpuUsed;
+    life.charging = true;
+    life.width = this.widthOf(seen.runnableMax);
+    return true;
+  }
+
+  /** Undone by `resume`. Its slice goes on. */
+  pause(life: Life): void {
+    this.#kernel.pause(life.group);
+    this.#noLongerPromoted(life);
+  }
+
+  /** Its timer stands for what it had left before the pause, so it is early at worst. */
+  resume(life: Life, now: Instant): void {
+    this.#raise(life, now, life.worker);
+  }
+
+  #raise(life: Life, now: Instant, worker: number): boolean {
     const outcome = this.#kernel.promote(life.group, this.pinned ? worker : undefined);
     if (outcome === 'gone') this.end(life, 'exited', now);
-    if (outcome === 'denied') this.deny(life, now);
+    if (outcome === 'denied') {
+      if (life.charging) this.stepDown(life);
+      this.deny(life, now);
+    }
     if (outcome !== 'ok') return false;
     life.promoted = true;
     const lane = this.laneOf(worker);
     if (lane.promoted === 0) lane.budget.start(now, this.#kernel.overhead());
     lane.promoted += 1;
-    const seen = this.observe(life);
-    life.cpuAtPromotion = life.cpuUsed;
-    life.width = this.widthOf(seen.runnableMax);
     return true;
   }
 
-  /** Demotes and charges what it has used; it keeps its worker. @returns false when it is gone. */
+  /** Demotes it, promoted or paused, and charges what it has used; it keeps its worker. @returns false when it is gone. */
   stepDown(life: Life): boolean {
     const outcome = this.#kernel.demote(life.group);
     const seen = this.observe(life);
     life.sliceLeft = this.left(life);
-    this.#noLongerPromoted(life);
+    this.#settle(life);
     return outcome === 'ok' && seen.state !== 'gone';
   }
 
@@ -155,9 +175,9 @@ export class Lifecycle {
     const worker = life.worker;
     life.sliceLeft = this.left(life);
     life.blockedAt = now;
-    if (life.promoted) {
+    if (life.charging) {
       this.#kernel.demote(life.group);
-      this.#noLongerPromoted(life);
+      this.#settle(life);
     }
     this.#move(life, 'blocked');
     this.counters.blocks += 1;
@@ -177,7 +197,7 @@ export class Lifecycle {
 
   /** Its worker goes away: back to the head of the queue, its delay counted from now. */
   putBack(life: Life, now: Instant): void {
-    if (life.promoted && !this.stepDown(life)) this.end(life, 'exited', now);
+    if (life.charging && !this.stepDown(life)) this.end(life, 'exited', now);
     else if (life.sliceLeft <= sliceRest) this.demoteForGood(life, now);
     else {
       this.pool.free(life);
@@ -208,11 +228,11 @@ export class Lifecycle {
   end(life: Life, reason: EndReason, now: Instant, attachment?: 'keepAttached'): void {
     const state = life.state;
     if (life.attached) {
-      if (life.promoted && reason !== 'exited') this.#kernel.demote(life.group);
+      if (life.charging && reason !== 'exited') this.#kernel.demote(life.group);
       this.observe(life);
       if (attachment === undefined) this.#kernel.release(life.group);
     }
-    if (life.promoted) this.#noLongerPromoted(life);
+    this.#settle(life);
     if (reason !== 'cancelled') this.counters.completions += 1;
     this.record('ended', now, life, endReasons.indexOf(reason), lifeStates.indexOf(state));
     if (this.uncounted.has(life.slot)) this.uncounted.remove(life.slot);
@@ -229,6 +249,11 @@ export class Lifecycle {
     worker = life.worker,
   ): void {
     this.#log.record(kind, at, life.key, worker, life.cpuUsed, value, extra);
+  }
+
+  #settle(life: Life): void {
+    if (life.promoted) this.#noLongerPromoted(life);
+    life.charging = false;
   }
 
   #noLongerPromoted(life: Life): void {

@@ -31,6 +31,8 @@ export class Life {
   attached = false;
   /** Its tasks are real-time right now. A worker may hold it unpromoted, in a pause of the budget. */
   promoted = false;
+  /** CPU time is charged to its slice: while it is promoted, and while it is paused. */
+  charging = false;
   /** Where its queue delay counts from: its arrival or its wake. */
   waitsSince: Instant = instant(0);
   blockedAt: Instant = instant(0);
@@ -111,6 +113,7 @@ export class Lives {
     life.worker = noWorker;
     life.attached = false;
     life.promoted = false;
+    life.charging = false;
     life.sliceBound = noTime;
     life.sliceLeft = noTime;
     life.cpuAtPromotion = noTime;

@@ -13,7 +13,8 @@
  * 4. Every pollInterval each held invocation is looked at: all tasks asleep, it gives up its worker and keeps the unused
  *    slice (V-D); blocked ones that are runnable again go back into the queue. A wake is no arrival.
  * 5. At the FILTER budget's limit all promoted invocations of its lane (filter-lane.ts: the pool, or one pinned worker) step down
- *    until the fair scheduler has had one gap, and keep their workers. CPU time that the fair scheduler gives them meanwhile is not charged to their slices.
+ *    until the fair scheduler has had one gap, and keep their workers. CPU time that they get meanwhile is charged to their slices like
+ *    any other: it is theirs because they hold a worker, and a worker is held for S.
  *
  * Considered and rejected: charging slices by wall time or polls (a starved function loses its slice); one demotion at the
  * timer without looking again (the same); reading CPU time before the promotion (it lags then, and the slice would shrink by
@@ -122,7 +123,7 @@ export class SfsScheduler implements Policy {
     // All demotions first: they are what the host waits for.
     for (let worker = 0; worker < pool.size; worker += 1) {
       const life = pool.held(worker);
-      if (life?.promoted) this.#lifecycle.stepDown(life);
+      if (life?.charging) this.#lifecycle.stepDown(life);
     }
     for (const life of lives.all()) this.#lifecycle.end(life, 'cancelled', now);
     for (const lane of lanes) {
@@ -268,9 +269,10 @@ export class SfsScheduler implements Policy {
     }
   }
 
-  /** After a `stepDown`: again in FILTER with what is left of its slice, or out of it for good. */
+  /** After a `stepDown`: again in FILTER with what is left of its slice, after the pause if there is one; or out of it for good. */
   #goOn(life: Life, now: Instant): void {
     if (life.sliceLeft <= sliceRest) this.#lifecycle.demoteForGood(life, now);
+    else if (this.#lifecycle.laneOf(life.worker).paused) this.#lifecycle.pool.setSliceEnd(life.worker, never);
     else if (this.#lifecycle.promote(life, now)) this.#lifecycle.setSliceEnd(life, now, life.sliceLeft);
   }
 
@@ -295,7 +297,7 @@ export class SfsScheduler implements Policy {
     if (state === 'gone') lifecycle.end(life, 'exited', now);
     else if (state === 'blocked') {
       if (this.#parameters.ioAware) lifecycle.block(life, now);
-    } else if (life.promoted) {
+    } else if (life.charging) {
       // More tasks than the timer knew of may have used it up already.
       if (lifecycle.left(life) <= 0) this.#endSlice(life, now);
       else this.#followWidth(life, lifecycle.widthOf(runnableMax), now);
@@ -342,8 +344,7 @@ export class SfsScheduler implements Policy {
     for (let worker = 0; worker < pool.size; worker += 1) {
       if (this.#lifecycle.laneOf(worker) !== lane) continue;
       const life = pool.held(worker);
-      if (life?.promoted) this.#lifecycle.stepDown(life);
-      pool.setSliceEnd(worker, never);
+      if (life?.promoted) this.#lifecycle.pause(life);
     }
     lane.paused = true;
     lane.pausedSince = this.#clock.now();
@@ -368,7 +369,9 @@ export class SfsScheduler implements Policy {
     for (let worker = 0; worker < pool.size; worker += 1) {
       if (this.#lifecycle.laneOf(worker) !== lane) continue;
       const life = pool.held(worker);
-      if (life !== undefined) this.#goOn(life, now);
+      if (life === undefined) continue;
+      if (life.charging) this.#lifecycle.resume(life, now);
+      else this.#goOn(life, now);
     }
   }
 

@@ -68,6 +68,10 @@ class DoNothingKernel implements PlaneKernel {
     return 'gone';
   }
 
+  pause(): 'ok' {
+    return 'ok';
+  }
+
   demote(): 'ok' {
     return 'ok';
   }

@@ -67,6 +67,51 @@ t.test("the fair scheduler's slice of a task outlives its promotion", options, a
   t.equal(words[6], 20_000_000);
 });
 
+t.test(
+  'a paused process is under the fair scheduler, and FIFO or what it was afterwards',
+  options,
+  async (t) => {
+    const { kernel, policy, nice, libc, key } = harness(t);
+    const child = await startPython(
+      t,
+      `
+while True:
+    hear()
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(15)
+        os._exit(0)
+    say(pid)`,
+    );
+    const { group, pid } = child;
+    libc.setpriority(pid, 3);
+    const autogroup = readFileSync('/proc/sys/kernel/sched_autogroup_enabled', 'utf8').trim() === '1';
+    kernel.attach(group, key());
+    kernel.promote(group);
+    t.equal(kernel.pause(group), 'ok');
+    t.equal(kernel.pause(group), 'ok', 'pausing is idempotent');
+    t.equal(policy(pid), 'OTHER reset');
+    t.equal(nice(pid), autogroup ? -20 : 3, 'ahead of other functions, where it is ahead of them alone');
+    const born = Number(await child.ask());
+    t.match(
+      [policy(born), nice(born)],
+      ['OTHER', autogroup ? 0 : 3],
+      'what is born meanwhile is not ahead of anybody',
+    );
+    t.equal(kernel.promote(group), 'ok');
+    kernel.observe(group);
+    t.match([policy(pid), nice(pid)], [/^(FIFO|RR) 5 reset$/, 3]);
+    kernel.pause(group);
+    t.equal(kernel.demote(group), 'ok');
+    for (const one of [pid, born]) t.equal(policy(one), 'OTHER');
+    t.equal(nice(pid), 3);
+    kernel.promote(group);
+    kernel.pause(group);
+    kernel.release(group);
+    t.match([policy(pid), nice(pid)], ['OTHER', 3], 'release ends a pause');
+  },
+);
+
 t.test('all threads are promoted, by turns, and a late one at the next observation', options, async (t) => {
   const { kernel, policy, key } = harness(t);
   const child = await startPython(

@@ -50,7 +50,8 @@ export function busySpans(events: readonly ModelEvent[], until: number): Span[] 
   for (const event of events) {
     const before = promoted.size;
     if (event.kind === 'promote') promoted.add(event.pid);
-    if (event.kind === 'demote' || event.kind === 'exit') promoted.delete(event.pid);
+    if (event.kind === 'pause' || event.kind === 'demote' || event.kind === 'exit')
+      promoted.delete(event.pid);
     if (before === 0 && promoted.size > 0) since = event.at;
     if (before > 0 && promoted.size === 0) spans.push({ from: since, to: event.at });
   }

@@ -251,11 +251,11 @@ class CheckedRun {
     if (kind !== 'demoted') return;
     const bound = this.#sliceBounds.get(key) ?? 0;
     assert(decision.extra === bound, `the slice of the first pick-up binds: ${decision.extra}, not ${bound}`);
-    const { fifoCpu } = this.#driver.kernel.inspect(this.#driver.group(decision.key));
-    const kept = fifoCpu >= bound - 500 - rounding;
+    const { chargedCpu } = this.#driver.kernel.inspect(this.#driver.group(decision.key));
+    const kept = chargedCpu >= bound - 500 - rounding;
     assert(
       kept || this.#load.model.exactAfterPromotion === false,
-      `${key} lost its slice: ${fifoCpu} of ${bound}`,
+      `${key} lost its slice: ${chargedCpu} of ${bound}`,
     );
   }
 
@@ -281,16 +281,16 @@ class CheckedRun {
         assert(group.key !== undefined && held.includes(group.key), 'what is promoted has a worker');
         assert(!this.#ledger.isPaused(group.worker), 'nothing is promoted in a pause');
       }
-      this.#checkFifoTime(group.pid - 100, group.fifoCpu, group.tasks.length);
+      this.#checkFifoTime(group.pid - 100, group.chargedCpu, group.tasks.length);
     }
     assert(promoted <= this.#workers, 'no more are promoted than there are workers');
     this.#checkNaiveSlice(now);
   }
 
-  #checkFifoTime(key: number, fifoCpu: number, tasks: number): void {
+  #checkFifoTime(key: number, chargedCpu: number, tasks: number): void {
     const bound = this.#sliceBounds.get(key);
     if (bound === undefined) {
-      assert(fifoCpu === 0, 'only the picked up are real-time');
+      assert(chargedCpu === 0, 'only the picked up are real-time');
       return;
     }
     const width = Math.min(tasks, this.#load.model.cores ?? 1);
@@ -299,8 +299,8 @@ class CheckedRun {
     const unseen = 4000 + 500 + (this.#load.model.observationLag ?? 0);
     const over = tasks === 1 ? late : (unseen + late) * width;
     assert(
-      fifoCpu <= bound + over,
-      `${key} was FIFO for ${fifoCpu}, its slice ${bound}, at most ${over} over`,
+      chargedCpu <= bound + over,
+      `${key} was charged ${chargedCpu}, its slice ${bound}, at most ${over} over`,
     );
   }
 

@@ -48,7 +48,7 @@ export interface ModelOptions {
   readonly exactAfterPromotion?: boolean;
 }
 
-export type ModelEventKind = 'attach' | 'promote' | 'demote' | 'release' | 'exit';
+export type ModelEventKind = 'attach' | 'promote' | 'pause' | 'demote' | 'release' | 'exit';
 
 export interface ModelEvent {
   readonly at: Instant;
@@ -77,6 +77,7 @@ export interface ModelGroup {
   attached: boolean;
   key: InvocationKey | undefined;
   promoted: boolean;
+  paused: boolean;
   /** Rank among the promoted. */
   promotedRank: number;
   promotions: number;
@@ -84,8 +85,8 @@ export interface ModelGroup {
   exited: boolean;
   cpuAtAttach: number;
   cpuVisible: number;
-  /** CPU time used while promoted, exact. */
-  fifoCpu: number;
+  /** CPU time used while promoted or paused, exact. */
+  chargedCpu: number;
   /** When its last task ended; undefined while it lives. */
   endedAt: Instant | undefined;
 }
@@ -125,13 +126,14 @@ export class ModelKernel implements Kernel {
       attached: false,
       key: undefined,
       promoted: false,
+      paused: false,
       promotedRank: 0,
       promotions: 0,
       worker: -1,
       exited: false,
       cpuAtAttach: 0,
       cpuVisible: 0,
-      fifoCpu: 0,
+      chargedCpu: 0,
       endedAt: undefined,
     };
     this.#groups.set(pid, group);
@@ -194,11 +196,23 @@ export class ModelKernel implements Kernel {
     group.promotions += 1;
     if (group.promoted) return 'ok';
     group.promoted = true;
+    group.paused = false;
     group.worker = worker;
     this.#ranks += 1;
     group.promotedRank = this.#ranks;
     if (this.#options.exactAfterPromotion !== false) group.cpuVisible = cpuOf(group);
     this.#note('promote', group);
+    this.#settle();
+    return 'ok';
+  }
+
+  pause(taskGroup: TaskGroup): 'ok' | 'gone' {
+    const group = this.#attached(taskGroup);
+    if (group.exited) return 'gone';
+    if (!group.promoted) return 'ok';
+    group.promoted = false;
+    group.paused = true;
+    this.#note('pause', group);
     this.#settle();
     return 'ok';
   }
@@ -230,8 +244,9 @@ export class ModelKernel implements Kernel {
 
   #demote(group: ModelGroup): void {
     group.cpuVisible = cpuOf(group);
-    if (!group.promoted) return;
+    if (!group.promoted && !group.paused) return;
     group.promoted = false;
+    group.paused = false;
     this.#note('demote', group);
     this.#settle();
   }
@@ -277,7 +292,7 @@ export class ModelKernel implements Kernel {
         if (tick > from) group.cpuVisible = cpuOf(group) + rate * (tick - from);
       }
       for (const task of group.tasks) task.cpu += task.rate * dt;
-      if (group.promoted) group.fifoCpu += rate * dt;
+      if (group.promoted || group.paused) group.chargedCpu += rate * dt;
       if (lag === 0) group.cpuVisible = cpuOf(group);
     }
   }
@@ -298,6 +313,7 @@ export class ModelKernel implements Kernel {
     this.#running.delete(group);
     group.exited = true;
     group.promoted = false;
+    group.paused = false;
     group.cpuVisible = cpuOf(group);
     group.endedAt = instant(Math.ceil(this.#time - epsilon));
     for (const task of group.tasks) task.rate = 0;
@@ -306,15 +322,17 @@ export class ModelKernel implements Kernel {
   }
 
   #dealCores(): void {
-    const promoted = [...this.#running].filter((group) => group.promoted);
-    promoted.sort((left, right) => left.promotedRank - right.promotedRank);
+    const first = [...this.#running].filter((group) => group.promoted || group.paused);
+    first.sort((left, right) => left.promotedRank - right.promotedRank);
     let free = this.#options.cores;
-    for (const task of promoted.flatMap((group) => group.tasks)) {
+    for (const task of first.flatMap((group) => group.tasks)) {
       const runs = free > 0 && isRunnable(task, this.#time);
       task.rate = runs ? 1 : 0;
       if (runs) free -= 1;
     }
-    const others = [...this.#running].filter((group) => !group.promoted).flatMap((group) => group.tasks);
+    const others = [...this.#running]
+      .filter((group) => !first.includes(group))
+      .flatMap((group) => group.tasks);
     const runnable = others.filter((task) => isRunnable(task, this.#time)).length;
     const share = runnable === 0 ? 0 : Math.min(1, free / runnable);
     for (const task of others) task.rate = isRunnable(task, this.#time) ? share : 0;
