@@ -24,6 +24,11 @@ const napsPerRun = 36;
 /** Longer than a poll: what wakes and sleeps again between two polls is never seen awake, and need not be. */
 const napBurnUs = 6000;
 const napSleepUs = 12_000;
+/**
+ * A decision carries the time at which its turn of the loop began; what it was made upon was seen up to this much later. A nap that
+ * begins or ends in between would else be paired with the next one's decision.
+ */
+const turnMaxMs = 1;
 /** Long enough that no nap is cut by a slice, and no invocation bypassed. */
 const noSliceEnd = { 'scheduler.sliceFixedMs': 10_000, 'scheduler.overloadFactor': 0 };
 
@@ -136,8 +141,8 @@ async function oneRun({ client }: DaemonUnderTest, seen: Seen): Promise<void> {
   };
   for (const [sleptAtUs, wokenAtUs] of output.naps) {
     seen.naps += 1;
-    const blocked = firstAfter(result.decisions, 'blocked', sleptAtUs / 1000);
-    const woken = firstAfter(result.decisions, 'woken', wokenAtUs / 1000);
+    const blocked = firstAfter(result.decisions, 'blocked', sleptAtUs / 1000 - turnMaxMs);
+    const woken = firstAfter(result.decisions, 'woken', wokenAtUs / 1000 - turnMaxMs);
     // The last nap ends with the program: whether its wake is seen before its exit is chance.
     const isLast = sleptAtUs === output.naps.at(-1)?.[0];
     if (blocked === undefined || blocked.atMs > wokenAtUs / 1000) seen.missed += 1;
