@@ -16,7 +16,7 @@ import { ProcStat } from './proc-stat.js';
 export interface Identity {
   /** Readable once the whole process has ended. */
   readonly pidfd: number;
-  /** /proc/PID/stat. */
+  /** Of its leading thread: /proc/PID/task/PID/stat. */
   readonly statFd: number;
   readonly startTime: string;
   readonly threads: number;
@@ -35,7 +35,7 @@ export function openIdentity(libc: Libc, pid: number, startTime?: string): Ident
   const pidfd = libc.pidfdOpen(pid);
   // A number of one thread, not of a process, is refused by the kernel as well: EINVAL or ENOENT.
   if (pidfd < 0) return pidfd === errnoNoProcess ? 'gone' : 'denied';
-  const statFd = libc.open(`/proc/${pid}/stat`, readOnly);
+  const statFd = libc.open(`/proc/${pid}/task/${pid}/stat`, readOnly);
   const verdict = statFd < 0 ? refusal(statFd) : verify(libc, statFd, startTime);
   if (typeof verdict !== 'string') return { pidfd, statFd, ...verdict };
   libc.close(pidfd);

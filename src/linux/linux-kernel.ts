@@ -219,9 +219,11 @@ export class LinuxKernel implements Kernel {
     const { pid } = group;
     const identity = openIdentity(this.#libc, pid, group.startTime);
     if (typeof identity === 'string') return identity;
-    this.#libc.close(identity.statFd);
     if (group.kind === 'process') this.#tools.owners.get(pid)?.evict(pid);
-    const tasks = group.kind === 'process' ? this.#openTree(pid) : this.#openThreads(pid, group.tids);
+    const tasks =
+      group.kind === 'process'
+        ? this.#openTree(pid, identity.statFd)
+        : this.#openThreads(pid, group.tids, identity.statFd);
     if (tasks === 'gone') {
       // A living process that cannot be opened: we are out of descriptors.
       const lives = group.kind === 'process' && this.#libc.pidfdSendSignal(identity.pidfd, 0) === 0;
@@ -250,13 +252,15 @@ export class LinuxKernel implements Kernel {
     return 'ok';
   }
 
-  #openTree(pid: number): ProcessSet | 'gone' {
-    const leader = MemberProcess.open(this.#tools, pid, 0);
+  /** Takes `statFd` over, as `#openThreads` does. */
+  #openTree(pid: number, statFd: number): ProcessSet | 'gone' {
+    const leader = MemberProcess.adopt(this.#tools, pid, statFd);
     if (leader === undefined) return 'gone';
     return new ProcessSet(this.#tools, new Descendants(this.#tools, this.#children), leader);
   }
 
-  #openThreads(pid: number, tids: readonly number[]): ThreadSet | 'gone' {
+  #openThreads(pid: number, tids: readonly number[], statFd: number): ThreadSet | 'gone' {
+    this.#libc.close(statFd);
     return ThreadSet.open(this.#tools, pid, tids);
   }
 

@@ -44,17 +44,26 @@ export class MemberProcess {
 
   /** undefined: it has ended. `parent` above 0: it must still be that process's child. */
   static open(tools: TrackingTools, pid: number, parent: number): MemberProcess | undefined {
+    const leader = TaskHandle.open(tools.libc, pid, pid);
+    return leader === undefined ? undefined : MemberProcess.#of(tools, leader, parent);
+  }
+
+  /** A process whose leading thread is held already, by an fd of its stat file, which is taken over. undefined: it has ended. */
+  static adopt(tools: TrackingTools, pid: number, statFd: number): MemberProcess | undefined {
+    return MemberProcess.#of(tools, TaskHandle.of(pid, pid, statFd), 0);
+  }
+
+  static #of(tools: TrackingTools, leader: TaskHandle, parent: number): MemberProcess | undefined {
     const { libc, stat } = tools;
-    const leader = TaskHandle.open(libc, pid, pid);
-    if (leader === undefined) return undefined;
-    const directoryFd = libc.open(`/proc/${pid}/task`, openDirectoryPath);
+    const directoryFd = libc.open(`/proc/${leader.pid}/task`, openDirectoryPath);
+    // Read after the directory was opened by name: while the thread held lives, the two speak of the same process.
     const there = directoryFd >= 0 && stat.read(libc, leader.statFd) === 'ok' && !stat.ended;
     if (!there || (parent > 0 && stat.parent !== parent)) {
       leader.close(libc);
       if (directoryFd >= 0) libc.close(directoryFd);
       return undefined;
     }
-    const member = new MemberProcess(tools, pid, directoryFd);
+    const member = new MemberProcess(tools, leader.pid, directoryFd);
     member.tasks.push(leader);
     return member;
   }

@@ -131,17 +131,17 @@ export class ProcessSet implements TrackedTasks {
     this.#standing = 'promoted';
     // Who was born in the pause is found by the next observation.
     if (resumed && this.#promoteAll() === 'ok') return 'ok';
-    let before = -1;
     for (let round = 0; round < promotionRoundsMax; round++) {
-      // The walk after the last promotion finds who was born while it went on; when it finds nobody, all are promoted.
+      const before = this.tasks;
+      const result = this.#promoteAll();
+      if (result !== 'ok') {
+        this.demote();
+        this.#hopeless = result === 'denied';
+        return result;
+      }
+      // The walk after the promotion finds who was born before it and while it went on; when it finds nobody, all are promoted.
       this.#follow(true);
       if (this.tasks === before) break;
-      before = this.tasks;
-      const result = this.#promoteAll();
-      if (result === 'ok') continue;
-      this.demote();
-      this.#hopeless = result === 'denied';
-      return result;
     }
     return this.isEmpty || this.#ended ? 'gone' : 'ok';
   }

@@ -45,6 +45,11 @@ export class TaskHandle {
     return statFd < 0 ? undefined : new TaskHandle(pid, tid, statFd);
   }
 
+  /** Takes the fd of the thread's stat file over. */
+  static of(pid: number, tid: number, statFd: number): TaskHandle {
+    return new TaskHandle(pid, tid, statFd);
+  }
+
   close(libc: Libc): void {
     libc.close(this.statFd);
     if (this.childrenFd >= 0) libc.close(this.childrenFd);
