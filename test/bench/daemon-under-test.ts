@@ -11,6 +11,8 @@ import { BoundedChild, root } from './bounded-child.js';
 
 const readyLimitMs = 20_000;
 const readyPollMs = 25;
+/** As bin/sfsd has them. */
+const nodeFlags = ['--single-threaded-gc', '--max-semi-space-size=8'];
 
 export interface DaemonNeed {
   /** Dotted configuration keys. */
@@ -67,7 +69,7 @@ function commandOf(need: DaemonNeed, socketPath: string) {
       flags: { ...settings, 'socket.path': socketPath },
       kernelModule: `${need.kernel.module.href}?result=${encodeURIComponent(need.kernel.resultPath)}`,
     };
-    return { command: process.execPath, args: ['--single-threaded-gc', entry, JSON.stringify(options)] };
+    return { command: process.execPath, args: [...nodeFlags, entry, JSON.stringify(options)] };
   }
   const sets = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${settingText(value)}`]);
   return { command: join(root, 'bin', 'sfsd'), args: ['start', '--socket', socketPath, ...sets] };

@@ -3,18 +3,26 @@
  *
  *   (source, id) ──▶ key ──▶ entry { invocation, state, decisions }
  *   live entries:      bounded by liveMax (the door counts places before any side effect)
- *   finished entries:  the last `finishedMax`, oldest forgotten first, so that `sfsd why` answers for a while
+ *   finished entries:  the last `finishedMax`, oldest forgotten first, so that `sfsd why` answers for a while; of a flood, the first
+ *                      `rememberedMax` of each 100 ms. Half a second of 20,000 a second is not worth remembering, and it is what
+ *                      makes garbage collection slow: what is young and lives on is copied, 20 ms at a time.
  */
 import { SfsdError } from '../../contracts/errors.js';
 import { type Invocation, type InvocationKey, invocationKey } from '../../contracts/invocation.js';
 import type { Decision, DecisionKind, LifeState } from '../../contracts/scheduler.js';
 import type { Explanation, NewInvocation } from '../../contracts/scheduling-plane.js';
+import { fromMs, type Instant } from '../../contracts/time.js';
+import { EntryIndex, type Indexed } from './entry-index.js';
 
 /** A life that blocks and wakes forever must not grow without bound: the first and the last decisions are kept. */
 const decisionsPerInvocationMax = 128;
 
-interface Entry {
+const rememberedMax = 100;
+const rememberedPer = fromMs(100);
+
+interface Entry extends Indexed<Entry> {
   readonly invocation: Invocation;
+  nextOfName: Entry | undefined;
   state: LifeState | 'submitted' | 'ended';
   decisions: Decision[];
   incomplete: boolean;
@@ -37,19 +45,22 @@ const stateAfter: Readonly<Record<DecisionKind, LifeState | 'ended' | undefined>
 };
 
 export class InvocationRegistry {
-  readonly #finishedMax: number;
-  readonly #entries = new Map<InvocationKey, Entry>();
-  readonly #keys = new Map<string, InvocationKey>();
-  /** Finished keys, oldest first; a Set keeps insertion order. */
-  readonly #finished = new Set<InvocationKey>();
+  readonly #index = new EntryIndex<Entry>();
+  /** The last finished ones, in a circle; some may be forgotten already. */
+  readonly #finished: (Entry | undefined)[];
+  #finishes = 0;
+  #finishedCount = 0;
   #lastKey = 0;
+  /** The 100 ms that the last finished one fell into, and how many of it are remembered. */
+  #period = 0;
+  #remembered = 0;
 
   constructor(options: { readonly finishedMax: number }) {
-    this.#finishedMax = options.finishedMax;
+    this.#finished = new Array<Entry | undefined>(options.finishedMax).fill(undefined);
   }
 
   get liveCount(): number {
-    return this.#entries.size - this.#finished.size;
+    return this.#index.size - this.#finishedCount;
   }
 
   /**
@@ -57,58 +68,53 @@ export class InvocationRegistry {
    * ended, gives its name away.
    */
   add(fresh: NewInvocation): Invocation {
-    const name = nameOf(fresh.source, fresh.id);
-    const known = this.#keys.get(name);
-    if (known !== undefined && !this.#hasGivenNameAway(known)) {
+    const known = this.#index.find(fresh.source, fresh.id);
+    if (known !== undefined && known.state !== 'ended' && !known.endAsked) {
       throw new SfsdError('SFSD_ERR_INVOCATION_DUPLICATE', { id: fresh.id, source: fresh.source });
     }
     // One that is still ending keeps its place, and is found by its key alone.
-    if (known !== undefined && this.#finished.has(known)) this.#forget(known);
+    if (known?.state === 'ended') this.#forget(known);
     this.#lastKey += 1;
     const invocation: Invocation = { ...fresh, key: invocationKey(this.#lastKey) };
-    this.#entries.set(invocation.key, {
+    this.#index.add({
       invocation,
+      nextOfName: undefined,
       state: 'submitted',
       decisions: [],
       incomplete: false,
       endAsked: false,
     });
-    this.#keys.set(name, invocation.key);
     return invocation;
   }
 
   /** Takes back an `add` whose hand-over failed. */
   remove(key: InvocationKey): void {
-    this.#forget(key);
+    const entry = this.#index.get(key);
+    if (entry !== undefined) this.#forget(entry);
   }
 
   find(source: string, id: string): InvocationKey | undefined {
-    return this.#keys.get(nameOf(source, id));
+    return this.#index.find(source, id)?.invocation.key;
   }
 
   /** Its caller has been told that it is over, so its name may be used again at once. */
   endAsked(key: InvocationKey): void {
-    const entry = this.#entries.get(key);
+    const entry = this.#index.get(key);
     if (entry !== undefined) entry.endAsked = true;
   }
 
   isLive(key: InvocationKey): boolean {
-    return this.#entries.has(key) && !this.#finished.has(key);
+    const entry = this.#index.get(key);
+    return entry !== undefined && entry.state !== 'ended';
   }
 
   invocation(key: InvocationKey): Invocation | undefined {
-    return this.#entries.get(key)?.invocation;
-  }
-
-  liveInvocations(): Invocation[] {
-    return [...this.#entries.values()]
-      .filter((entry) => entry.state !== 'ended')
-      .map((entry) => entry.invocation);
+    return this.#index.get(key)?.invocation;
   }
 
   /** Writes one decision into its entry. Returns true when it ended a live invocation. */
   apply(decision: Decision, context: { readonly overflowed: boolean }): boolean {
-    const entry = this.#entries.get(decision.key);
+    const entry = this.#index.get(decision.key);
     if (entry === undefined || entry.state === 'ended') return false;
     if (context.overflowed) entry.incomplete = true;
     if (entry.decisions.length >= decisionsPerInvocationMax) {
@@ -118,39 +124,37 @@ export class InvocationRegistry {
     entry.decisions.push(decision);
     entry.state = stateAfter[decision.kind] ?? entry.state;
     if (decision.kind !== 'ended') return false;
-    this.#finish(decision.key);
+    this.#finishedCount += 1;
+    if (this.#isWorthRemembering(decision.at)) this.#remember(entry);
+    else this.#forget(entry);
     return true;
   }
 
   explain(key: InvocationKey): Explanation | undefined {
-    const entry = this.#entries.get(key);
+    const entry = this.#index.get(key);
     if (entry === undefined) return undefined;
     const { invocation, state, decisions, incomplete } = entry;
     return { invocation, state, decisions: [...decisions], incomplete };
   }
 
-  #hasGivenNameAway(key: InvocationKey): boolean {
-    return this.#finished.has(key) || this.#entries.get(key)?.endAsked === true;
+  #isWorthRemembering(at: Instant): boolean {
+    const period = Math.floor(at / rememberedPer);
+    if (period !== this.#period) this.#remembered = 0;
+    this.#period = period;
+    this.#remembered += 1;
+    return this.#remembered <= rememberedMax;
   }
 
-  #finish(key: InvocationKey): void {
-    this.#finished.add(key);
-    if (this.#finished.size <= this.#finishedMax) return;
-    const [oldest] = this.#finished;
-    if (oldest !== undefined) this.#forget(oldest);
+  #remember(entry: Entry): void {
+    const place = this.#finishes % this.#finished.length;
+    const oldest = this.#finished[place];
+    this.#finished[place] = entry;
+    this.#finishes += 1;
+    if (oldest !== undefined && this.#index.get(oldest.invocation.key) === oldest) this.#forget(oldest);
   }
 
-  #forget(key: InvocationKey): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    this.#finished.delete(key);
-    const name = nameOf(entry.invocation.source, entry.invocation.id);
-    if (this.#keys.get(name) === key) this.#keys.delete(name);
+  #forget(entry: Entry): void {
+    if (entry.state === 'ended') this.#finishedCount -= 1;
+    this.#index.remove(entry);
   }
-}
-
-/** Neither part may hold a NUL (the API's patterns), so the pair is unambiguous. */
-function nameOf(source: string, id: string): string {
-  return `${source}\0${id}`;
 }
