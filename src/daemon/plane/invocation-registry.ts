@@ -17,7 +17,7 @@ import { EntryIndex, type Indexed } from './entry-index.js';
 /** A life that blocks and wakes forever must not grow without bound: the first and the last decisions are kept. */
 const decisionsPerInvocationMax = 128;
 
-const rememberedMax = 100;
+const rememberedMax = 200;
 const rememberedPer = fromMs(100);
 
 interface Entry extends Indexed<Entry> {
