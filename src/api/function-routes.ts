@@ -3,7 +3,6 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { SfsdError } from '../contracts/errors.js';
-import type { FunctionSpec } from '../contracts/function.js';
 import type { FunctionBody } from '../contracts/http.js';
 import type { ApiContext } from './context.js';
 import { guardedFailures } from './errors.js';
@@ -46,9 +45,13 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
       },
     },
     async (request, reply) => {
-      const spec = specOf(request.params.name, request.body);
-      const done = ports.functions.put(spec);
-      return reply.code(done === 'created' ? 201 : 200).send(spec satisfies FunctionBody);
+      const { name } = request.params;
+      if (request.body.name !== undefined && request.body.name !== name)
+        throw new SfsdError('SFSD_ERR_REQUEST_INVALID', {
+          reason: `body/name is not the name in the path, ${name}`,
+        });
+      const { spec, created } = ports.functions.put(name, request.body);
+      return reply.code(created ? 201 : 200).send(spec satisfies FunctionBody);
     },
   );
 
@@ -112,15 +115,4 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
       return reply.code(204).send();
     },
   );
-}
-
-function specOf(name: string, input: FunctionInput): FunctionSpec {
-  if (input.name !== undefined && input.name !== name) {
-    throw new SfsdError('SFSD_ERR_REQUEST_INVALID', {
-      reason: `body/name is not the name in the path, ${name}`,
-    });
-  }
-  Object.freeze(input.args);
-  Object.freeze(input.env);
-  return Object.freeze({ ...input, name });
 }

@@ -5,20 +5,8 @@
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
-import type { Credentials, FunctionSpec, Launch } from '../contracts/function.js';
+import type { Credentials, FunctionStore, Launch } from '../contracts/function.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
-
-/** Registered functions, by name. */
-export interface FunctionStore {
-  /** Registers or replaces. Throws SFSD_ERR_FUNCTION_INVALID and SFSD_ERR_FUNCTIONS_FULL. */
-  put(spec: FunctionSpec): 'created' | 'replaced';
-  get(name: string): FunctionSpec | undefined;
-  list(): readonly FunctionSpec[];
-  /** false: none of that name. Running instances finish. */
-  delete(name: string): boolean;
-  /** Instances that run now: of one function, or of all. */
-  runningCount(name?: string): number;
-}
 
 /** The start time of a pid, for registrations that name a pid alone. */
 export type Identify = (pid: number) => { readonly startTime: string } | 'gone' | 'denied';

@@ -29,6 +29,22 @@ export interface FunctionSpec {
   readonly policy?: PolicyName;
 }
 
+/** Registered functions, by name. functions/ implements it; the API is given it. */
+export interface FunctionStore {
+  /**
+   * Registers or replaces; absent fields get the daemon's defaults. Throws SFSD_ERR_FUNCTION_INVALID (all faults) and
+   * SFSD_ERR_FUNCTIONS_FULL.
+   */
+  put(name: string, definition: unknown): { readonly spec: FunctionSpec; readonly created: boolean };
+  get(name: string): FunctionSpec | undefined;
+  /** In order of their names. */
+  list(): readonly FunctionSpec[];
+  /** false: none of that name. Running instances finish. */
+  delete(name: string): boolean;
+  /** Instances that run now: of one function, or of all. */
+  runningCount(name?: string): number;
+}
+
 /** The part of AbortSignal that we use; contracts compile without any platform's types. */
 export interface CancelSignal {
   readonly aborted: boolean;

@@ -3,9 +3,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import type { FunctionStore } from '../api/ports.js';
 import type { SfsdConfig } from '../contracts/config.js';
-import type { Launch } from '../contracts/function.js';
+import type { FunctionStore, Launch } from '../contracts/function.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
 import { type Clock, type Duration, duration } from '../contracts/time.js';
 import { FunctionRegistry } from '../functions/function-registry.js';
@@ -47,7 +46,7 @@ export class FunctionRoom {
 
   private constructor(parts: Parts) {
     this.#parts = parts;
-    this.store = storeOf(parts.registry);
+    this.store = parts.registry;
     this.launch = parts.launcher.launch;
   }
 
@@ -102,19 +101,4 @@ export class FunctionRoom {
     await this.#parts.spawner.close();
     this.#parts.cgroups.close();
   }
-}
-
-/** The registry as the API wants it: absence is a value there. */
-function storeOf(registry: FunctionRegistry): FunctionStore {
-  return {
-    put: (spec) => (registry.put(spec.name, spec).created ? 'created' : 'replaced'),
-    get: (name) => (registry.has(name) ? registry.get(name) : undefined),
-    list: () => registry.list(),
-    delete: (name) => {
-      const known = registry.has(name);
-      if (known) registry.delete(name);
-      return known;
-    },
-    runningCount: (name) => (name === undefined ? registry.slots.total : registry.slots.running(name)),
-  };
 }

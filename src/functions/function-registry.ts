@@ -3,7 +3,7 @@
  * replacing or deleting a function never touches them.
  */
 import { SfsdError } from '../contracts/errors.js';
-import type { FunctionSpec } from '../contracts/function.js';
+import type { FunctionSpec, FunctionStore } from '../contracts/function.js';
 import { FunctionSlots } from './function-slots.js';
 import { defineFunction, type FunctionDefaults } from './function-spec.js';
 
@@ -12,7 +12,7 @@ export interface RegistryOptions {
   readonly defaults: FunctionDefaults;
 }
 
-export class FunctionRegistry {
+export class FunctionRegistry implements FunctionStore {
   readonly slots = new FunctionSlots();
   readonly #options: RegistryOptions;
   readonly #specs = new Map<string, FunctionSpec>();
@@ -25,10 +25,6 @@ export class FunctionRegistry {
     return this.#specs.size;
   }
 
-  /**
-   * Registers a definition, or replaces the one of that name.
-   * Throws SFSD_ERR_FUNCTION_INVALID (all faults), SFSD_ERR_FUNCTIONS_FULL.
-   */
   put(name: string, definition: unknown): { readonly spec: FunctionSpec; readonly created: boolean } {
     const spec = defineFunction(name, definition, this.#options.defaults);
     const created = !this.#specs.has(name);
@@ -38,25 +34,19 @@ export class FunctionRegistry {
     return { spec, created };
   }
 
-  has(name: string): boolean {
-    return this.#specs.has(name);
+  get(name: string): FunctionSpec | undefined {
+    return this.#specs.get(name);
   }
 
-  /** Throws SFSD_ERR_FUNCTION_UNKNOWN. */
-  get(name: string): FunctionSpec {
-    const spec = this.#specs.get(name);
-    if (spec === undefined) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name });
-    return spec;
-  }
-
-  /** In order of their names. */
   list(): readonly FunctionSpec[] {
     return [...this.#specs.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
-  /** Running instances finish. Throws SFSD_ERR_FUNCTION_UNKNOWN. */
-  delete(name: string): void {
-    this.get(name);
-    this.#specs.delete(name);
+  delete(name: string): boolean {
+    return this.#specs.delete(name);
+  }
+
+  runningCount(name?: string): number {
+    return name === undefined ? this.slots.total : this.slots.running(name);
   }
 }

@@ -178,7 +178,7 @@ t.test('close waits for the answers under way', async (t) => {
   const listening = await listen(app, { path, mode });
   const client = new Client('http://sfsd', { socketPath: path });
   t.teardown(() => client.destroy());
-  simulated.functions.put({
+  simulated.functions.put('a', {
     name: 'a',
     command: 'x',
     args: [],

@@ -7,12 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Listening, listen } from '../../src/api/listen.js';
-import type { ApiPorts, FunctionStore } from '../../src/api/ports.js';
+import type { ApiPorts } from '../../src/api/ports.js';
 import { createServer, type ServerBounds } from '../../src/api/server.js';
 import { SfsdError } from '../../src/contracts/errors.js';
 import type {
   ExitStatus,
   FunctionSpec,
+  FunctionStore,
   Launched,
   LaunchOutcome,
   LaunchRequest,
@@ -192,7 +193,8 @@ export class SimulatedFunctions implements FunctionStore {
     this.registeredMax = registeredMax;
   }
 
-  put(spec: FunctionSpec): 'created' | 'replaced' {
+  put(name: string, definition: unknown): { readonly spec: FunctionSpec; readonly created: boolean } {
+    const spec = Object.freeze({ ...(definition as FunctionSpec), name });
     if (spec.command === '/refused') {
       throw new SfsdError('SFSD_ERR_FUNCTION_INVALID', { reason: 'the command is refused' });
     }
@@ -201,7 +203,7 @@ export class SimulatedFunctions implements FunctionStore {
       throw new SfsdError('SFSD_ERR_FUNCTIONS_FULL', { limit: this.registeredMax });
     }
     this.#specs.set(spec.name, spec);
-    return known ? 'replaced' : 'created';
+    return { spec, created: !known };
   }
 
   get(name: string): FunctionSpec | undefined {
