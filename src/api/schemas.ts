@@ -4,7 +4,7 @@
  */
 import type { SfsdConfig } from '../contracts/config.js';
 import { policyNames } from '../contracts/invocation.js';
-import { decisionKinds, lifeStates, type SchedulerCounters } from '../contracts/scheduler.js';
+import { counterNames, decisionKinds, lifeStates } from '../contracts/scheduler.js';
 import { taskGroupTidsMax } from '../contracts/task-group.js';
 
 /** Most registrations in one list. */
@@ -165,21 +165,6 @@ export const registrationSchema = {
   oneOf: [{ required: ['pid'] }, { required: ['cgroup'] }],
   dependentRequired: { startTime: ['pid'], tids: ['pid'] },
 };
-
-const counterNames: readonly (keyof SchedulerCounters)[] = [
-  'arrivals',
-  'promotions',
-  'demotions',
-  'blocks',
-  'wakes',
-  'bypasses',
-  'completions',
-  'denials',
-  'budgetPauses',
-  'sliceUpdates',
-  'polls',
-  'observations',
-];
 
 const invocationFields = {
   id: idSchema,

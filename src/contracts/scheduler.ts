@@ -44,21 +44,22 @@ export interface SchedulerView {
   readonly counters: Readonly<SchedulerCounters>;
 }
 
-export interface SchedulerCounters {
-  arrivals: number;
-  promotions: number;
-  /** Slice used up. */
-  demotions: number;
-  blocks: number;
-  wakes: number;
-  bypasses: number;
-  completions: number;
-  denials: number;
-  budgetPauses: number;
-  sliceUpdates: number;
-  polls: number;
-  observations: number;
-}
+/** demotions: slices used up. */
+export const counterNames = [
+  'arrivals',
+  'promotions',
+  'demotions',
+  'blocks',
+  'wakes',
+  'bypasses',
+  'completions',
+  'denials',
+  'budgetPauses',
+  'sliceUpdates',
+  'polls',
+  'observations',
+] as const;
+export type SchedulerCounters = Record<(typeof counterNames)[number], number>;
 
 /**
  * Every kind of decision, in the order of a usual life. `why`, the report and the tests read the same records.

@@ -5,46 +5,31 @@
  *
  *   scalars | counters | FILTER workers (key or 0) | lateness histogram (Int32, 10 us a bucket)
  */
-import type { SchedulerCounters, SchedulerView } from '../../contracts/scheduler.js';
+import { counterNames, type SchedulerCounters, type SchedulerView } from '../../contracts/scheduler.js';
 import type { LoopStatus } from '../../contracts/scheduling-plane.js';
 import { type Duration, duration } from '../../contracts/time.js';
 
-const scalarNames = [
-  'slice',
-  'queueLength',
-  'live',
-  'blocked',
-  'workerCount',
-  'paused',
-  'budgetUsed',
-  'polling',
-  'scheduling',
-  'turns',
-  'tid',
-  'lateMax',
+/** Where each scalar lies. */
+const scalars = {
+  slice: 0,
+  queueLength: 1,
+  live: 2,
+  blocked: 3,
+  workerCount: 4,
+  paused: 5,
+  budgetUsed: 6,
+  polling: 7,
+  scheduling: 8,
+  turns: 9,
+  tid: 10,
+  lateMax: 11,
   // Written by the control plane, for the scheduling thread: what launching costs, see LaunchAccount.
-  'spawnerPid',
-  'births',
-] as const;
-type ScalarName = (typeof scalarNames)[number];
+  spawnerPid: 12,
+  births: 13,
+} as const;
+type ScalarName = keyof typeof scalars;
 
-const counterNames = [
-  'arrivals',
-  'promotions',
-  'demotions',
-  'blocks',
-  'wakes',
-  'bypasses',
-  'completions',
-  'denials',
-  'budgetPauses',
-  'sliceUpdates',
-  'polls',
-  'observations',
-] as const satisfies readonly (keyof SchedulerCounters)[];
-
-const scalarBase = 0;
-const counterBase = scalarNames.length;
+const counterBase = Object.keys(scalars).length;
 const workerBase = counterBase + counterNames.length;
 /** Largest c that status can show. */
 export const workersMax = 1024;
@@ -68,11 +53,11 @@ export class PlaneState {
   }
 
   get(name: ScalarName): number {
-    return this.#doubles[scalarBase + scalarNames.indexOf(name)] ?? 0;
+    return this.#doubles[scalars[name]] ?? 0;
   }
 
   set(name: ScalarName, value: number): void {
-    this.#doubles[scalarBase + scalarNames.indexOf(name)] = value;
+    this.#doubles[scalars[name]] = value;
   }
 
   worker(index: number): number {
@@ -88,13 +73,13 @@ export class PlaneState {
   /** Copies the policy's view; allocates nothing. */
   publish(view: SchedulerView): void {
     const doubles = this.#doubles;
-    doubles[0] = view.slice;
-    doubles[1] = view.queueLength;
-    doubles[2] = view.live;
-    doubles[3] = view.blocked;
-    doubles[4] = view.workers.length;
-    doubles[5] = view.paused ? 1 : 0;
-    doubles[6] = view.budgetUsed;
+    doubles[scalars.slice] = view.slice;
+    doubles[scalars.queueLength] = view.queueLength;
+    doubles[scalars.live] = view.live;
+    doubles[scalars.blocked] = view.blocked;
+    doubles[scalars.workerCount] = view.workers.length;
+    doubles[scalars.paused] = view.paused ? 1 : 0;
+    doubles[scalars.budgetUsed] = view.budgetUsed;
     const counters = view.counters;
     for (let index = 0; index < counterNames.length; index += 1) {
       doubles[counterBase + index] = counters[counterNames[index] ?? 'polls'];
