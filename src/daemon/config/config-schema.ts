@@ -132,7 +132,7 @@ export const configSchema = {
       spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),
       scheduling: count({ default: 25, minimum: 1, maximum: 49, description: 'The scheduling plane.' }),
       sessionNice: count({
-        default: 10,
+        default: 5,
         minimum: 0,
         maximum: 19,
         description:
