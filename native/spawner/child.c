@@ -1,10 +1,11 @@
 /*
- * The child, from fork to execve. Each step that fails is named through the status pipe; execve closes the pipe.
+ * The child, from birth to execve. Each step that fails is named through the status pipe; execve closes the pipe.
+ * It may share the spawner's memory (birth.c): so it writes nothing but its own stack, and makes its system calls itself (raw.h).
  *
  *    1  die with the spawner (PR_SET_PDEATHSIG), and make sure that it still lives
  *    2  one priority below the spawner, with SCHED_RESET_ON_FORK
  *    3  own process group
- *    4  cgroups that it was not born in, oom score, resource limits (need privileges)
+ *    4  cgroups that it was not born in, resource limits (need privileges)
  *    5  descriptors 0, 1, 2; everything else closed
  *    6  groups, gid, uid; then no capability is left, for uid 0 neither
  *    7  die with the spawner, again: the kernel forgets it when credentials change
@@ -25,95 +26,102 @@
  * Why a crash of the spawner cannot leave a FIFO task: until it is lowered the child lives only as long as the spawner (steps 1
  * and 7), it cannot have made FIFO children, and no_new_privs keeps a set-uid program from shedding the death signal.
  */
+#include "raw.h"
 #include "spawner.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Where the status pipe lives while the rest is closed. */
 enum { STATUS_FD = 3 };
 
-static int report_fd;
+/* On 32-bit hosts the plain names mean 16-bit ids. */
+#ifdef SYS_setresuid32
+#undef SYS_setgroups
+#undef SYS_setresgid
+#undef SYS_setresuid
+#define SYS_setgroups SYS_setgroups32
+#define SYS_setresgid SYS_setresgid32
+#define SYS_setresuid SYS_setresuid32
+#endif
 
-static _Noreturn void fail(enum stage stage, int error_number)
+/* As prlimit64 has it, on all architectures. */
+struct limit {
+	uint64_t soft;
+	uint64_t hard;
+};
+
+static _Noreturn void fail(int status_fd, enum stage stage, long result)
 {
-	struct failure failure = { .stage = stage, .error_number = (uint32_t)error_number };
-	ssize_t written = write(report_fd, &failure, sizeof failure);
-	_exit(written == sizeof failure ? 127 : 126);
+	struct failure failure = { .stage = stage, .error_number = (uint32_t)-result };
+	long written = raw(write, status_fd, &failure, sizeof failure);
+	for (;;)
+		raw(exit_group, written == sizeof failure ? 127 : 126);
 }
 
-static void die_with_parent(pid_t parent)
+static void check(int status_fd, enum stage stage, long result)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-		fail(STAGE_PARENT, errno);
-	if (getppid() != parent)
-		fail(STAGE_PARENT, ESRCH);
+	if (result < 0)
+		fail(status_fd, stage, result);
 }
 
-static void step_below(int priority)
+static void die_with_parent(pid_t parent, int status_fd)
+{
+	check(status_fd, STAGE_PARENT, raw(prctl, PR_SET_PDEATHSIG, SIGKILL));
+	if (raw(getppid, 0) != parent)
+		fail(status_fd, STAGE_PARENT, -ESRCH);
+}
+
+static void step_below(int priority, int status_fd)
 {
 	struct sched_param below = { .sched_priority = priority > 1 ? priority - 1 : 1 };
-	if (priority > 0 && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &below) != 0)
-		fail(STAGE_PRIORITY, errno);
+	if (priority > 0)
+		check(status_fd, STAGE_PRIORITY, raw(sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK, &below));
 }
 
-/* Writes a short text to a kernel file; `folder` as in openat. */
-static void write_file(int folder, const char *path, const char *text, enum stage stage)
+/* Joins by a write; `folder` as in openat. */
+static void join_cgroup(int folder, const char *path, int status_fd)
 {
-	int file = openat(folder, path, O_WRONLY | O_CLOEXEC);
-	if (file < 0 || write(file, text, strlen(text)) < 0)
-		fail(stage, errno);
-	close(file);
+	long file = raw(openat, folder, path, O_WRONLY | O_CLOEXEC);
+	check(status_fd, STAGE_CGROUP, file);
+	check(status_fd, STAGE_CGROUP, raw(write, file, "0", 1));
+	raw(close, file);
 }
 
-static void join_cgroups(const struct launch *launch, int join_fd)
+static void join_cgroups(const struct launch *launch, int join_fd, int status_fd)
 {
 	if (join_fd >= 0)
-		write_file(join_fd, "cgroup.procs", "0", STAGE_CGROUP);
+		join_cgroup(join_fd, "cgroup.procs", status_fd);
 	for (int i = 0; i < launch->header.cgroup_count; i++)
-		write_file(AT_FDCWD, launch->cgroups[i], "0", STAGE_CGROUP);
+		join_cgroup(AT_FDCWD, launch->cgroups[i], status_fd);
 }
 
-static void apply_limits(const struct launch *launch, bool reset_oom)
+static void apply_limits(const struct launch *launch, int status_fd)
 {
-	if (reset_oom)
-		write_file(AT_FDCWD, "/proc/self/oom_score_adj", "0", STAGE_LIMITS);
 	for (int i = 0; i < launch->header.limit_count; i++) {
-		const struct request_limit *limit = &launch->limits[i];
-		struct rlimit value;
-		if (getrlimit((__rlimit_resource_t)limit->resource, &value) != 0)
-			fail(STAGE_LIMITS, errno);
+		const struct request_limit *asked = &launch->limits[i];
+		struct limit value;
+		check(status_fd, STAGE_LIMITS, raw(prlimit64, 0, asked->resource, NULL, &value));
 		/* A request lowers a limit, and never raises it above ours: a daemon without privileges could not. */
-		if (value.rlim_max > limit->hard)
-			value.rlim_max = limit->hard;
-		value.rlim_cur = limit->soft < value.rlim_max ? limit->soft : value.rlim_max;
-		if (setrlimit((__rlimit_resource_t)limit->resource, &value) != 0)
-			fail(STAGE_LIMITS, errno);
+		if (value.hard > asked->hard)
+			value.hard = asked->hard;
+		value.soft = asked->soft < value.hard ? asked->soft : value.hard;
+		check(status_fd, STAGE_LIMITS, raw(prlimit64, 0, asked->resource, &value, NULL));
 	}
 }
 
 /* All descriptors of the spawner are above STATUS_FD or are REQUEST_FD, which the child needs no more. */
 static void place_files(const struct launch *launch, int status_fd)
 {
-	if (dup3(status_fd, STATUS_FD, O_CLOEXEC) < 0)
-		fail(STAGE_FILES, errno);
-	report_fd = STATUS_FD;
+	check(status_fd, STAGE_FILES, raw(dup3, status_fd, STATUS_FD, O_CLOEXEC));
 	for (int i = 0; i < 3; i++)
-		if (dup2(launch->files[i], i) < 0)
-			fail(STAGE_FILES, errno);
-	if (syscall(SYS_close_range, STATUS_FD + 1, ~0U, 0) != 0)
-		fail(STAGE_FILES, errno);
+		check(STATUS_FD, STAGE_FILES, raw(dup3, launch->files[i], i, 0));
+	check(STATUS_FD, STAGE_FILES, raw(close_range, STATUS_FD + 1, ~0U, 0));
 }
 
 static void become(const struct launch *launch, const struct standing *standing)
@@ -122,15 +130,14 @@ static void become(const struct launch *launch, const struct standing *standing)
 	uid_t uid = launch->header.uid;
 	/* To setresuid an id of -1 means "leave it": the program would stay root. */
 	if (uid == (uid_t)-1 || gid == (gid_t)-1)
-		fail(STAGE_USER, EINVAL);
-	if (standing->root && setgroups(0, NULL) != 0)
-		fail(STAGE_USER, errno);
-	if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
-		fail(STAGE_USER, errno);
+		fail(STATUS_FD, STAGE_USER, -EINVAL);
+	if (standing->root)
+		check(STATUS_FD, STAGE_USER, raw(setgroups, 0, NULL));
+	check(STATUS_FD, STAGE_USER, raw(setresgid, gid, gid, gid));
+	check(STATUS_FD, STAGE_USER, raw(setresuid, uid, uid, uid));
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-	if (syscall(SYS_capset, &header, none) != 0)
-		fail(STAGE_CAPABILITIES, errno);
+	check(STATUS_FD, STAGE_CAPABILITIES, raw(capset, &header, none));
 }
 
 static const char *path_of(char *const environment[])
@@ -142,14 +149,12 @@ static const char *path_of(char *const environment[])
 }
 
 /* As execvpe, but with the function's PATH, without the fall-back to a shell, and telling EACCES from ENOENT. */
-static int execute(char *const arguments[], char *const environment[])
+static long execute(char *const arguments[], char *const environment[])
 {
 	const char *name = arguments[0];
-	if (strchr(name, '/') != NULL) {
-		execve(name, arguments, environment);
-		return errno;
-	}
-	int error_number = ENOENT;
+	if (strchr(name, '/') != NULL)
+		return raw(execve, name, arguments, environment);
+	long reason = -ENOENT;
 	size_t name_length = strlen(name);
 	for (const char *folder = path_of(environment); name_length > 0; folder++) {
 		size_t length = strcspn(folder, ":");
@@ -158,35 +163,35 @@ static int execute(char *const arguments[], char *const environment[])
 			memcpy(path, folder, length);
 			path[length] = '/';
 			memcpy(path + length + 1, name, name_length + 1);
-			execve(path, arguments, environment);
-			if (errno == EACCES)
-				error_number = EACCES;
-			else if (errno != ENOENT && errno != ENOTDIR)
-				return errno;
+			long result = raw(execve, path, arguments, environment);
+			if (result == -EACCES)
+				reason = -EACCES;
+			else if (result != -ENOENT && result != -ENOTDIR)
+				return result;
 		}
 		folder += length;
 		if (*folder == '\0')
 			break;
 	}
-	return error_number;
+	return reason;
 }
 
-_Noreturn void child_run(const struct launch *launch, const struct standing *standing, int status_fd, int join_fd)
+void child_run(void *told)
 {
-	report_fd = status_fd;
-	die_with_parent(standing->pid);
-	step_below(standing->priority);
-	if (setpgid(0, 0) != 0)
-		fail(STAGE_GROUP, errno);
-	join_cgroups(launch, join_fd);
-	apply_limits(launch, standing->reset_oom);
+	const struct newborn *newborn = told;
+	const struct launch *launch = newborn->launch;
+	const struct standing *standing = newborn->standing;
+	int status_fd = newborn->status_fd;
+	die_with_parent(standing->pid, status_fd);
+	step_below(standing->priority, status_fd);
+	check(status_fd, STAGE_GROUP, raw(setpgid, 0, 0));
+	join_cgroups(launch, newborn->join_fd, status_fd);
+	apply_limits(launch, status_fd);
 	place_files(launch, status_fd);
 	become(launch, standing);
-	die_with_parent(standing->pid);
-	if (chdir(launch->directory) != 0)
-		fail(STAGE_DIRECTORY, errno);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	fail(STAGE_EXEC, execute(launch->arguments, launch->environment));
+	die_with_parent(standing->pid, STATUS_FD);
+	check(STATUS_FD, STAGE_DIRECTORY, raw(chdir, launch->directory));
+	uint64_t none[2] = { 0 };
+	raw(rt_sigprocmask, SIG_SETMASK, none, NULL, _NSIG / 8);
+	fail(STATUS_FD, STAGE_EXEC, execute(launch->arguments, launch->environment));
 }

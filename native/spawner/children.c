@@ -47,18 +47,18 @@ int child_index(const struct child *child)
 	return (int)(child - table->slots);
 }
 
-struct child *child_add(uint64_t id, pid_t pid, int32_t nice, int status_fd)
+struct child *child_add(const struct child *born)
 {
 	assert(table->count < CHILDREN_MAX);
 	int32_t index = table->free_first >= 0 ? table->free_first : table->fresh_first++;
 	struct child *child = &table->slots[index];
 	if (table->free_first >= 0)
 		table->free_first = child->next_by_pid;
-	*child = (struct child){ .id = id, .pid = pid, .nice = nice, .status_fd = status_fd, .state = CHILD_STARTING };
-	child->next_by_pid = table->by_pid[bucket((uint64_t)pid)];
-	table->by_pid[bucket((uint64_t)pid)] = index;
-	child->next_by_id = table->by_id[bucket(id)];
-	table->by_id[bucket(id)] = index;
+	*child = *born;
+	child->next_by_pid = table->by_pid[bucket((uint64_t)child->pid)];
+	table->by_pid[bucket((uint64_t)child->pid)] = index;
+	child->next_by_id = table->by_id[bucket(child->id)];
+	table->by_id[bucket(child->id)] = index;
 	table->count++;
 	return child;
 }

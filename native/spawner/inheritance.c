@@ -7,11 +7,25 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/*
+ * The daemon's own protection from the out-of-memory killer is not for functions. We give it up for ourselves, too: written by a
+ * child that shares our memory, it would change for us in any case, and written later, a program could have forked with it. We need
+ * none: the killer takes who is large.
+ */
+static void give_up_oom_protection(void)
+{
+	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (file < 0 || write(file, "0", 1) < 0)
+		perror("/proc/self/oom_score_adj");
+	if (file >= 0)
+		close(file);
+}
 
 void inheritance_prepare(bool root)
 {
@@ -22,6 +36,7 @@ void inheritance_prepare(bool root)
 	if (setrlimit(RLIMIT_RTPRIO, &none) != 0 || setrlimit(RLIMIT_NICE, &none) != 0 || setrlimit(RLIMIT_CORE, &none) != 0)
 		die("setrlimit");
 	umask(022);
+	give_up_oom_protection();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		die("prctl(PR_SET_NO_NEW_PRIVS)");
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -29,14 +44,4 @@ void inheritance_prepare(bool root)
 	for (unsigned long i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
 		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && root)
 			die("prctl(PR_CAPBSET_DROP)");
-}
-
-bool own_oom_score_is_set(void)
-{
-	char text[16] = "0";
-	int file = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
-	ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
-	if (file >= 0)
-		close(file);
-	return length > 0 && atoi(text) != 0;
 }

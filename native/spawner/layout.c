@@ -24,6 +24,7 @@ void layout_print(void)
 	FIELD("header", struct request_header, cgroup_count);
 	FIELD("header", struct request_header, limit_count);
 	FIELD("header", struct request_header, text_bytes);
+	FIELD("header", struct request_header, flags);
 	FIELD("limit", struct request_limit, resource);
 	FIELD("limit", struct request_limit, soft);
 	FIELD("limit", struct request_limit, hard);
@@ -41,5 +42,5 @@ void layout_print(void)
 	FIELD("reply", struct reply, voluntary_switches);
 	FIELD("reply", struct reply, involuntary_switches);
 	FIELD("reply", struct reply, rss_max_kib);
-	printf("stage.exec %d\n", STAGE_EXEC);
+	printf("stage.exec %d\nflag.memoryLimited %d\n", STAGE_EXEC, LAUNCH_MEMORY_LIMITED);
 }

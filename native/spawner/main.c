@@ -9,14 +9,15 @@
  * One loop, one epoll. For each event the cheapest useful thing first: programs that have just been executed are lowered,
  * then exits are reaped, then new requests are read.
  *
- *   request ─▶ fork ─▶ status pipe closes: execve done ─▶ lower to SCHED_OTHER ─▶ STARTED ─▶ SIGCHLD ─▶ wait4 ─▶ EXITED
- *                └───▶ status pipe says stage, errno ───▶ SIGCHLD ─▶ wait4 ─▶ FAILED
+ *   request ─▶ birth ─▶ status pipe closes: execve done ─▶ lower to SCHED_OTHER ─▶ STARTED ─▶ SIGCHLD ─▶ wait4 ─▶ EXITED
+ *                └────▶ status pipe says stage, errno ───▶ SIGCHLD ─▶ wait4 ─▶ FAILED
  *
  * A failure is reported once the child has been reaped, so that its cgroup is empty when the daemon hears of it.
  * Since only we reap, a pid in the table is never another process: signals cannot miss. An exit is first looked at without
  * reaping, its process group killed (what a function leaves running ends with it), and only then reaped.
  *
- * Rejected: vfork and posix_spawn (they hold the loop until execve; our address space is small enough to fork in 0.1 ms);
+ * Rejected: vfork and posix_spawn (they hold the loop until execve: as they do, children share our memory, but nobody waits for them);
+ * a fork for each (birth.c says what it costs); as many cradles as children (a page or three each, for what lasts a millisecond);
  * a zygote per function (a fork of a warm interpreter is another contract than a fresh program).
  *
  * The end: when the daemon's socket closes, every process group is killed, then every descendant that became our child
@@ -43,7 +44,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS_MAX = 64, REQUESTS_PER_ROUND_MAX = 16, END_MS_MAX = 2000 };
+enum { EVENTS_MAX = 64, END_MS_MAX = 2000 };
+/* SIGCHLD and the three that ask us to end are the signals we take; each is pending once at most. */
+enum { SIGNALS_MAX = 4 };
 
 /* epoll data: one of these, or WATCH_CHILD + the child's index. */
 enum { WATCH_REQUESTS, WATCH_REPLIES, WATCH_SIGNALS, WATCH_CHILD };
@@ -51,7 +54,6 @@ enum { WATCH_REQUESTS, WATCH_REPLIES, WATCH_SIGNALS, WATCH_CHILD };
 static struct standing standing;
 static int epoll_fd;
 static int signal_fd;
-static _Alignas(4096) struct launch launch;
 static struct epoll_event *events;
 
 uint64_t monotonic_us(void)
@@ -74,43 +76,6 @@ static void watch(int operation, int fd, uint32_t events, uint32_t what)
 		die("epoll_ctl");
 }
 
-/* Field 22 of /proc/PID/stat; the command may hold any byte, so fields count from the last ')'. 0 when it cannot be read. */
-static uint64_t start_time_of(pid_t pid)
-{
-	char path[32];
-	char text[1024];
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	int file = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
-	if (file >= 0)
-		close(file);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-	char *cursor = strrchr(text, ')');
-	for (int field = 2; field < 22 && cursor != NULL; field++)
-		cursor = strchr(cursor + 1, ' ');
-	return cursor == NULL ? 0 : strtoull(cursor + 1, NULL, 10);
-}
-
-static void report_failure(uint64_t id, enum stage stage, int error_number)
-{
-	struct reply reply = {
-		.kind = REPLY_FAILED, .id = id, .at_us = monotonic_us(), .stage = stage, .error_number = (uint32_t)error_number
-	};
-	reply_send(&reply);
-}
-
-/* The clock of another process's CPU time, as clock_getcpuclockid(3) gives it; exact once it was taken off its core. */
-static uint64_t cpu_us_of(pid_t pid)
-{
-	clockid_t clock;
-	struct timespec used;
-	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
-}
-
 static void lower(const struct child *child)
 {
 	struct sched_param none = { .sched_priority = 0 };
@@ -121,6 +86,11 @@ static void lower(const struct child *child)
 	}
 	if (child->nice != 0)
 		setpriority(PRIO_PROCESS, (id_t)child->pid, child->nice);
+}
+
+void watch_status(const struct child *child)
+{
+	watch(EPOLL_CTL_ADD, child->status_fd, EPOLLIN, WATCH_CHILD + (uint32_t)child_index(child));
 }
 
 /* The status pipe has something to say, or is closed: the child failed, or its program is in place. */
@@ -140,6 +110,8 @@ static void status_arrived(struct child *child)
 		child->failure = failure;
 		return;
 	}
+	cradle_give_back(child->cradle);
+	child->cradle = CRADLE_NONE;
 	child->state = CHILD_RUNNING;
 	struct reply reply = { .kind = REPLY_STARTED,
 			       .pid = (uint32_t)child->pid,
@@ -148,60 +120,6 @@ static void status_arrived(struct child *child)
 			       .start_time = start_time_of(child->pid),
 			       .realtime_us = standing.priority > 0 ? cpu_us_of(child->pid) : 0 };
 	reply_send(&reply);
-}
-
-static void start_child(void)
-{
-	const struct request_header *header = &launch.header;
-	int ends[2];
-	if (children_count() == CHILDREN_MAX)
-		return report_failure(header->id, STAGE_CHILDREN, EAGAIN);
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-		return report_failure(header->id, STAGE_PIPE, errno);
-	enum stage stage;
-	pid_t pid = birth(&launch, &standing, ends[1], &stage);
-	int error_number = errno;
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		return report_failure(header->id, stage, error_number);
-	}
-	struct child *child = child_add(header->id, pid, header->nice, ends[0]);
-	watch(EPOLL_CTL_ADD, ends[0], EPOLLIN, WATCH_CHILD + (uint32_t)child_index(child));
-}
-
-/* Before its setpgid a child has no group of its own yet. */
-static void signal_child(const struct child *child, int signal_number)
-{
-	if (kill(-child->pid, signal_number) != 0 && errno == ESRCH)
-		kill(child->pid, signal_number);
-}
-
-/* False: the daemon is gone. */
-static bool read_requests(void)
-{
-	for (int i = 0; i < REQUESTS_PER_ROUND_MAX && replies_have_room(); i++) {
-		struct child *child;
-		switch (request_receive(&launch)) {
-		case MESSAGE_NONE:
-			return true;
-		case MESSAGE_END:
-			return false;
-		case MESSAGE_LAUNCH:
-			start_child();
-			break;
-		case MESSAGE_KILL:
-			child = child_by_id(launch.header.id);
-			if (child != NULL)
-				signal_child(child, (int)launch.header.signal_number);
-			break;
-		case MESSAGE_INVALID:
-			report_failure(launch.header.id, STAGE_REQUEST, EINVAL);
-			break;
-		}
-		launch_close_files(&launch);
-	}
-	return true;
 }
 
 static uint64_t microseconds(struct timeval time)
@@ -218,6 +136,7 @@ static void reap_child(struct child *child)
 	if (child->status_fd >= 0)
 		status_arrived(child);
 	wait4(child->pid, &status, 0, &used);
+	cradle_give_back(child->cradle);
 	struct reply reply = { .kind = REPLY_EXITED,
 			       .pid = (uint32_t)child->pid,
 			       .id = child->id,
@@ -231,7 +150,7 @@ static void reap_child(struct child *child)
 	if (child->state == CHILD_RUNNING)
 		reply_send(&reply);
 	else
-		report_failure(child->id, (enum stage)child->failure.stage, (int)child->failure.error_number);
+		reply_failure(child->id, (enum stage)child->failure.stage, (int)child->failure.error_number);
 	child_remove(child);
 }
 
@@ -252,7 +171,7 @@ static void reap(void)
 
 static void kill_child(struct child *child)
 {
-	signal_child(child, SIGKILL);
+	child_signal(child, SIGKILL);
 }
 
 static void kill_adopted(void)
@@ -310,9 +229,9 @@ static bool wait_for_room(bool *watched)
 
 static void drain_signals(void)
 {
-	struct signalfd_siginfo information;
-	while (read(signal_fd, &information, sizeof information) > 0)
-		continue;
+	struct signalfd_siginfo information[SIGNALS_MAX];
+	if (read(signal_fd, information, sizeof information) < 0 && errno != EAGAIN)
+		perror("signalfd");
 }
 
 static void loop(void)
@@ -321,12 +240,11 @@ static void loop(void)
 	/* Whether exits may be waiting: the signal is taken before all of them are. */
 	bool behind = false;
 	while (wait_for_room(&replies_watched)) {
-		int count = epoll_wait(epoll_fd, events, EVENTS_MAX, behind ? 0 : -1);
-		bool requested = false;
+		int count = epoll_wait(epoll_fd, events, EVENTS_MAX, behind ? 0 : intake_timeout_ms());
 		for (int i = 0; i < count; i++) {
 			uint32_t what = events[i].data.u32;
 			if (what == WATCH_REQUESTS)
-				requested = true;
+				intake_told();
 			else if (what == WATCH_REPLIES && (events[i].events & (EPOLLERR | EPOLLHUP)) != 0)
 				return;
 			else if (what == WATCH_SIGNALS) {
@@ -339,7 +257,7 @@ static void loop(void)
 			reap();
 			behind = !replies_have_room();
 		}
-		if (requested && !read_requests())
+		if (!intake_read(&standing))
 			return;
 	}
 }
@@ -374,10 +292,18 @@ static void prepare(int priority, const char *session_nice)
 		die("close_range");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
 		die("prctl(PR_SET_CHILD_SUBREAPER)");
-	standing.reset_oom = own_oom_score_is_set();
 	inheritance_prepare(standing.root);
+	/*
+	 * A child that shares our memory has become its user before it is executed. Not dumpable, it cannot be traced, nor our memory
+	 * be written, by another process of that user: uid 0 without capabilities, too. Execve makes the child dumpable again.
+	 */
+	if (standing.root && prctl(PR_SET_DUMPABLE, 0) != 0)
+		die("prctl(PR_SET_DUMPABLE)");
+	standing.shares_memory = births_may_share();
+	cradles_initialise();
 	children_initialise();
 	replies_initialise();
+	intake_initialise();
 	events = shared_take(EVENTS_MAX * sizeof *events);
 	sigset_t handled;
 	sigemptyset(&handled);
@@ -392,7 +318,7 @@ static void prepare(int priority, const char *session_nice)
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (signal_fd < 0 || epoll_fd < 0)
 		die("signalfd or epoll_create1");
-	watch(EPOLL_CTL_ADD, REQUEST_FD, EPOLLIN, WATCH_REQUESTS);
+	watch(EPOLL_CTL_ADD, REQUEST_FD, EPOLLIN | EPOLLET, WATCH_REQUESTS);
 	watch(EPOLL_CTL_ADD, REPLY_FD, 0, WATCH_REPLIES);
 	watch(EPOLL_CTL_ADD, signal_fd, EPOLLIN, WATCH_SIGNALS);
 }

@@ -1,12 +1,10 @@
 /*
  * Where the spawner keeps what it writes while it runs: one shared anonymous mapping, handed out once at start.
  *
- * After a fork every private page that parent or child writes costs a page fault and a copy, in both of them, at each launch.
- * Shared pages do not: the kernel does not even copy their page tables. Only the request stays private: the child reads it while
- * we read the next one. Measured where a fault costs 40 us (a nested virtual machine): it takes a third off the spawner's CPU time.
- *
- * Rejected: CLONE_VM, which has no faults at all. While a child still shares our memory, the kernel's out-of-memory killer, called
- * for the child's memory cgroup, kills everyone who shares it: a function with a small limit could end the spawner.
+ * Most children share our memory until they are executed, and cost us no fault (birth.c). Those under a memory limit are forked, and
+ * after a fork every private page that parent or child writes costs a page fault and a copy, in both of them. Shared pages do not:
+ * the kernel does not even copy their page tables. Only the requests are private (cradles.c): a forked child reads its own while we
+ * read the next one.
  */
 #include "spawner.h"
 

@@ -37,6 +37,9 @@ enum {
 
 enum request_kind { REQUEST_LAUNCH = 1, REQUEST_KILL = 2 };
 
+/* MEMORY_LIMITED: one of its cgroups has a memory limit of its own, at which the kernel may kill it before it is executed. */
+enum launch_flag { LAUNCH_MEMORY_LIMITED = 1, LAUNCH_FLAGS = LAUNCH_MEMORY_LIMITED };
+
 struct request_header {
 	uint32_t version;
 	uint32_t kind;
@@ -50,7 +53,8 @@ struct request_header {
 	uint16_t cgroup_count;
 	uint16_t limit_count;
 	uint32_t text_bytes;
-	uint32_t reserved;
+	/* Of a LAUNCH: LAUNCH_MEMORY_LIMITED or 0. */
+	uint32_t flags;
 };
 
 struct request_limit {

@@ -33,6 +33,14 @@ void reply_send(const struct reply *reply)
 	waiting->bytes += REPLY_BYTES;
 }
 
+void reply_failure(uint64_t id, enum stage stage, int error_number)
+{
+	struct reply reply = {
+		.kind = REPLY_FAILED, .id = id, .at_us = monotonic_us(), .stage = stage, .error_number = (uint32_t)error_number
+	};
+	reply_send(&reply);
+}
+
 bool replies_flush(bool *blocked)
 {
 	*blocked = false;

@@ -11,15 +11,11 @@
 
 enum { FILES_PER_LAUNCH = 3, FILES_RECEIVED_MAX = 16 };
 
-static _Alignas(4096) char message[REQUEST_BYTES_MAX];
-
-void launch_close_files(struct launch *launch)
+void launch_close_files(const struct launch *launch)
 {
-	for (int i = 0; i < FILES_PER_LAUNCH; i++) {
+	for (int i = 0; i < FILES_PER_LAUNCH; i++)
 		if (launch->files[i] >= 0)
 			close(launch->files[i]);
-		launch->files[i] = -1;
-	}
 }
 
 /* Keeps the first three descriptors and closes any other, so that a wrong request leaks nothing. Returns how many came. */
@@ -67,10 +63,12 @@ static bool take_list(char **cursor, const char *end, int count, char **into)
 static bool take_apart(struct launch *into, size_t length)
 {
 	const struct request_header *header = &into->header;
+	char *message = into->message;
 	size_t limits = (size_t)header->limit_count * sizeof(struct request_limit);
 	if (header->argument_count < 1 || header->argument_count > ARGUMENTS_MAX ||
 	    header->environment_count > ENVIRONMENT_MAX || header->cgroup_count > CGROUPS_MAX ||
-	    header->limit_count > LIMITS_MAX || sizeof *header + limits + header->text_bytes != length)
+	    header->limit_count > LIMITS_MAX || (header->flags & ~(uint32_t)LAUNCH_FLAGS) != 0 ||
+	    sizeof *header + limits + header->text_bytes != length)
 		return false;
 	into->limits = (const struct request_limit *)(message + sizeof *header);
 	char *cursor = message + sizeof *header + limits;
@@ -95,11 +93,14 @@ enum message request_receive(struct launch *into)
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int) * FILES_RECEIVED_MAX)];
 	} control;
-	struct iovec whole = { .iov_base = message, .iov_len = sizeof message };
+	struct iovec whole = { .iov_base = into->message, .iov_len = sizeof into->message };
 	struct msghdr header = { .msg_iov = &whole, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-	ssize_t length = recvmsg(REQUEST_FD, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t length;
+	do
+		length = recvmsg(REQUEST_FD, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (length < 0 && errno == EINTR);
 	if (length < 0)
-		return errno == EAGAIN || errno == EINTR ? MESSAGE_NONE : MESSAGE_END;
+		return errno == EAGAIN ? MESSAGE_NONE : MESSAGE_END;
 	if (length == 0)
 		return MESSAGE_END;
 	for (int i = 0; i < FILES_PER_LAUNCH; i++)
@@ -108,7 +109,7 @@ enum message request_receive(struct launch *into)
 	memset(&into->header, 0, sizeof into->header);
 	if ((size_t)length < sizeof into->header || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
 		return MESSAGE_INVALID;
-	memcpy(&into->header, message, sizeof into->header);
+	memcpy(&into->header, into->message, sizeof into->header);
 	if (into->header.version != PROTOCOL_VERSION)
 		return MESSAGE_INVALID;
 	if (into->header.kind == REQUEST_KILL && files == 0)

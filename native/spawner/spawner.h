@@ -5,10 +5,14 @@
  *   main.c         start-up, the epoll loop, the end
  *   inheritance.c  what all children inherit
  *   requests.c     takes one message apart
- *   birth.c        the fork
+ *   intake.c       reads requests and starts children
+ *   birth.c        the birth of a child, sharing our memory or forked
+ *   cradles.c      the stacks and requests of children that share our memory
+ *   raw.h          system calls that leave our memory alone
  *   child.c        what happens between fork and execve, in the child
  *   children.c     the table of children that live or are not yet reaped
  *   replies.c      the bounded queue of replies
+ *   processes.c    what the kernel knows of a child, and signals to it
  *   memory.c       where all of that is kept
  *   layout.c       the protocol's layout as text
  */
@@ -21,8 +25,8 @@
 #include <sys/types.h>
 
 /*
- * A LAUNCH taken apart; all pointers point into it or into the message, and live until the next one is read. The lists lie one
- * behind the other, so that a usual request is one page of this and one of the message.
+ * A LAUNCH, and the same taken apart: all pointers point into it. Only request_receive writes to it: from then on a child may be
+ * reading it. The lists lie one behind the other, so that a usual request is one page of them and one of the message.
  */
 struct launch {
 	struct request_header header;
@@ -36,6 +40,7 @@ struct launch {
 	const char *birthplace;
 	int files[3];
 	char *texts[ARGUMENTS_MAX + 1 + ENVIRONMENT_MAX + 1 + CGROUPS_MAX];
+	_Alignas(4096) char message[REQUEST_BYTES_MAX];
 };
 
 /* What a child says through the status pipe when it fails; nothing at all when execve closed the pipe. */
@@ -49,21 +54,47 @@ struct standing {
 	/* 0: SCHED_OTHER, and so are the children from birth. */
 	int priority;
 	bool root;
-	/* Whether our own oom_score_adj is not 0, so that each child must reset it. */
-	bool reset_oom;
+	/* Whether children may share our memory until execve. */
+	bool shares_memory;
 	pid_t pid;
+};
+
+/* What a child is told at its birth. */
+struct newborn {
+	const struct launch *launch;
+	const struct standing *standing;
+	int status_fd;
+	/* The birthplace, when the child could not be born there and must join it; -1: it need not. */
+	int join_fd;
 };
 
 /* requests.c */
 enum message { MESSAGE_NONE, MESSAGE_END, MESSAGE_LAUNCH, MESSAGE_KILL, MESSAGE_INVALID };
 enum message request_receive(struct launch *into);
-void launch_close_files(struct launch *launch);
+void launch_close_files(const struct launch *launch);
 
-/* birth.c. -1: errno and `*stage` say why. */
-pid_t birth(const struct launch *launch, const struct standing *standing, int status_fd, enum stage *stage);
+/* birth.c. Below 0: -errno, and `*stage` says where. CRADLE_NONE: a fork; else the cradle in which `launch` lies. */
+pid_t birth(const struct launch *launch, const struct standing *standing, int status_fd, int cradle, enum stage *stage);
+bool births_may_share(void);
 
-/* child.c. `join_fd`: the birthplace, when the child could not be born there and must join it; -1: it need not. */
-_Noreturn void child_run(const struct launch *launch, const struct standing *standing, int status_fd, int join_fd);
+/* child.c. `told`: a struct newborn. Never returns. */
+void child_run(void *told);
+
+/* cradles.c */
+enum { CRADLE_NONE = -1, STACK_ALIGNMENT = 16 };
+struct stack {
+	char *start;
+	size_t bytes;
+};
+void cradles_initialise(void);
+int cradles_unused(void);
+/* CRADLE_NONE when all are in use. */
+int cradle_take(void);
+/* Only once its child has a memory of its own, or none any more. CRADLE_NONE: nothing to do. */
+void cradle_give_back(int number);
+/* CRADLE_NONE: the spare. */
+struct launch *cradle_launch(int number);
+struct stack cradle_stack(int number);
 
 /* children.c */
 enum child_state { CHILD_FREE, CHILD_STARTING, CHILD_RUNNING };
@@ -74,6 +105,7 @@ struct child {
 	int status_fd;
 	enum child_state state;
 	struct failure failure;
+	int cradle;
 	/* Next in the bucket, or next free; -1 ends it. */
 	int32_t next_by_pid;
 	int32_t next_by_id;
@@ -82,7 +114,7 @@ void children_initialise(void);
 int children_count(void);
 struct child *child_at(int index);
 int child_index(const struct child *child);
-struct child *child_add(uint64_t id, pid_t pid, int32_t nice, int status_fd);
+struct child *child_add(const struct child *child);
 struct child *child_by_pid(pid_t pid);
 struct child *child_by_id(uint64_t id);
 void child_remove(struct child *child);
@@ -95,17 +127,32 @@ void *shared_take(size_t bytes);
 void replies_initialise(void);
 bool replies_have_room(void);
 void reply_send(const struct reply *reply);
+void reply_failure(uint64_t id, enum stage stage, int error_number);
 /* False: the daemon is gone. `*blocked` says whether some bytes wait for the socket. */
 bool replies_flush(bool *blocked);
 
 /* inheritance.c */
 void inheritance_prepare(bool root);
-bool own_oom_score_is_set(void);
+
+/* processes.c. 0 when it cannot be read. */
+uint64_t start_time_of(pid_t pid);
+uint64_t cpu_us_of(pid_t pid);
+void child_signal(const struct child *child, int signal_number);
 
 /* layout.c */
 void layout_print(void);
 
+/* intake.c */
+void intake_initialise(void);
+/* epoll has told of requests. */
+void intake_told(void);
+/* False: the daemon is gone. */
+bool intake_read(const struct standing *standing);
+/* For epoll_wait: until requests may be read that are there already. */
+int intake_timeout_ms(void);
+
 /* main.c */
+void watch_status(const struct child *child);
 uint64_t monotonic_us(void);
 _Noreturn void die(const char *call);
 

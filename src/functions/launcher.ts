@@ -198,6 +198,7 @@ export class Launcher {
       birthplace: cgroup.birthplace,
       cgroupProcsFiles: cgroup.procsFiles,
       limits: programLimits,
+      memoryLimited: spec.memoryMaxBytes !== undefined,
       credentials: request.credentials,
       nice: 0,
     };

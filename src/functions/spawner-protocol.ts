@@ -18,6 +18,8 @@ export const limitsMax = 16;
 export const childrenMax = 32_768;
 
 export const requestKinds = { launch: 1, kill: 2 } as const;
+/** Bits of a launch's flags. */
+export const launchFlags = { memoryLimited: 1 } as const;
 export const replyKinds = { ready: 1, started: 2, failed: 3, exited: 4 } as const;
 
 /** Offsets in bytes. */
@@ -34,6 +36,7 @@ export const headerOffsets = {
   cgroupCount: 36,
   limitCount: 38,
   textBytes: 40,
+  flags: 44,
 } as const;
 export const limitOffsets = { resource: 0, soft: 8, hard: 16 } as const;
 export const replyOffsets = {
@@ -92,6 +95,8 @@ export interface SpawnRequest {
   /** Files to which the child writes itself before it gives up its privileges. */
   readonly cgroupProcsFiles: readonly string[];
   readonly limits: readonly ResourceLimit[];
+  /** Whether one of its cgroups has a memory limit of its own: then it must not share the spawner's memory before its exec. */
+  readonly memoryLimited: boolean;
   readonly credentials: Credentials;
   readonly nice: number;
 }
@@ -114,6 +119,7 @@ export function encodeLaunch(into: Buffer, id: number, request: SpawnRequest): n
   into.writeUInt16LE(request.environment.length, headerOffsets.environmentCount);
   into.writeUInt16LE(request.cgroupProcsFiles.length, headerOffsets.cgroupCount);
   into.writeUInt16LE(limits.length, headerOffsets.limitCount);
+  into.writeUInt32LE(request.memoryLimited ? launchFlags.memoryLimited : 0, headerOffsets.flags);
   let end = requestHeaderBytes;
   for (const limit of limits) {
     into.writeUInt32LE(limit.resource, end + limitOffsets.resource);

@@ -1,61 +1,18 @@
 /** The C program alone, spoken to without our side of the protocol: what it does when that side is wrong, or does not listen. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import {
-  decodeReply,
   encodeLaunch,
   headerOffsets,
-  type Reply,
-  replyBytes,
   requestBytesMax,
   requestHeaderBytes,
-  type SpawnRequest,
 } from '../../src/functions/spawner-protocol.js';
 import { CgroupLayout } from '../../src/linux/cgroup-layout.js';
-import { asRoot, burnPath, eventually, libcOfHost, spawnerPath } from './support.js';
+import { burnRequest, removed, startProgram } from './bare-spawner.js';
+import { eventually, libcOfHost } from './support.js';
 
 const libc = libcOfHost();
-
-function startProgram(group?: string) {
-  const ends = new Int32Array(2);
-  libc.socketpair(5, ends);
-  const [ours = -1, theirs = -1] = ends;
-  const join = group === undefined ? '' : `echo 0 > ${group}/cgroup.procs && `;
-  const program = spawn('sh', ['-c', `${join}exec "$0" --priority 0 --session-nice 0`, spawnerPath], {
-    stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
-  });
-  libc.close(theirs);
-  const replies: Reply[] = [];
-  let rest: Buffer = Buffer.alloc(0);
-  const read = () =>
-    (program.stdio[4] as Socket).on('data', (chunk: Buffer) => {
-      const bytes = Buffer.concat([rest, chunk]);
-      let at = 0;
-      for (; at + replyBytes <= bytes.length; at += replyBytes) replies.push(decodeReply(bytes, at));
-      rest = bytes.subarray(at);
-    });
-  const close = async () => {
-    libc.close(ours);
-    if (program.exitCode === null) await once(program, 'exit');
-    return program.exitCode;
-  };
-  return { socket: ours, pid: program.pid ?? 0, replies, read, close };
-}
-
 const launch = Buffer.alloc(requestBytesMax);
-const burnRequest: SpawnRequest = {
-  arguments: [burnPath, '0'],
-  environment: [],
-  workingDirectory: '/',
-  birthplace: undefined,
-  cgroupProcsFiles: [],
-  limits: [],
-  credentials: asRoot,
-  nice: 0,
-};
 const launchBytes = encodeLaunch(launch, 5, burnRequest) ?? 0;
 
 t.test('requests that do not add up are answered, not obeyed', async (t) => {
@@ -75,6 +32,7 @@ t.test('requests that do not add up are answered, not obeyed', async (t) => {
     [headerOffsets.environmentCount, 1],
     [headerOffsets.cgroupCount, 9],
     [headerOffsets.limitCount, 1],
+    [headerOffsets.flags, 2],
   ] as const) {
     const bytes = Buffer.from(launch.subarray(0, launchBytes));
     bytes.writeUInt16LE(value, offset);
@@ -137,8 +95,8 @@ t.test('a child is in its birthplace, wherever the spawner comes from', skip, as
   for (const group of [ours, theirs]) mkdirSync(group);
   // Linux 6.18 would kill whoever is born elsewhere from a group that was once killed.
   if (existsSync(`${ours}/cgroup.kill`)) writeFileSync(`${ours}/cgroup.kill`, '1');
-  for (const group of [undefined, ours]) {
-    const program = startProgram(group);
+  for (const before of ['', `echo 0 > ${ours}/cgroup.procs`]) {
+    const program = startProgram({ before });
     program.read();
     const request = Buffer.alloc(requestBytesMax);
     const length =
@@ -165,13 +123,3 @@ t.test('a birthplace that is not there fails the launch', async (t) => {
   t.match(program.replies.at(-1), { kind: 'failed', id: 7, stage: 8 });
   t.equal(await program.close(), 0);
 });
-
-/** A group is busy until the kernel has let go of its last member. */
-function removed(group: string): boolean {
-  try {
-    rmdirSync(group);
-    return true;
-  } catch {
-    return !existsSync(group);
-  }
-}

@@ -9,6 +9,7 @@ import {
   encodeLaunch,
   environmentMax,
   headerOffsets,
+  launchFlags,
   limitOffsets,
   limitsMax,
   protocolVersion,
@@ -49,6 +50,7 @@ t.test('sizes and bounds are those of protocol.h', async (t) => {
     limitsMax,
     childrenMax,
     'stage.exec': stageOfExec,
+    'flag.memoryLimited': launchFlags.memoryLimited,
   };
   for (const [name, value] of Object.entries(ours)) t.same(layout.get(name), [value], name);
 });
@@ -73,6 +75,7 @@ const request: SpawnRequest = {
   birthplace: undefined,
   cgroupProcsFiles: [],
   limits: [{ resource: 7, soft: 1024, hard: 4096 }],
+  memoryLimited: false,
   credentials: { uid: 1, gid: 2 },
   nice: -5,
 };
@@ -84,6 +87,9 @@ t.test('a launch is header, limits and text', async (t) => {
   t.equal(text, '/\0program\0\0A=1\0\0');
   t.equal(bytes.readUInt32LE(headerOffsets.textBytes), text.length);
   t.equal(bytes.readInt32LE(headerOffsets.nice), -5);
+  t.equal(bytes.readUInt32LE(headerOffsets.flags), 0);
+  encodeLaunch(bytes, 7, { ...request, memoryLimited: true });
+  t.equal(bytes.readUInt32LE(headerOffsets.flags), launchFlags.memoryLimited);
 });
 
 t.test('a launch beyond the bounds is refused, not cut', async (t) => {
