@@ -5,12 +5,13 @@ import { availableParallelism } from 'node:os';
 import { type Command, Option } from 'commander';
 import { SfsdError } from '../contracts/errors.js';
 import { type PolicyName, policyNames } from '../contracts/invocation.js';
+import { type AblationFlags, ablationSettings, addAblationOptions } from './ablation-options.js';
 import { type CliContext, commonOptions, namedSocket, withJson, withSocket } from './context.js';
 import type { ReplayPlan } from './replay/plan.js';
 import { overrides } from './start.js';
 import { addWorkloadOptions, type WorkloadFlags, workloadFlagNames } from './workload-options.js';
 
-interface ReplayFlags extends WorkloadFlags {
+interface ReplayFlags extends WorkloadFlags, AblationFlags {
   readonly workload?: string;
   readonly policy: readonly PolicyName[];
   readonly out?: string;
@@ -28,7 +29,7 @@ export function addReplayCommand(program: Command, context: CliContext): void {
     .addOption(
       new Option('--workload <file>', 'a compiled one (`sfsd trace gen`)').conflicts([...workloadFlagNames]),
     );
-  addWorkloadOptions(command)
+  addAblationOptions(addWorkloadOptions(command))
     .addOption(
       new Option('--policy <policies>', 'cfs, sfs, or cfs,sfs')
         .argParser(parsePolicies)
@@ -52,6 +53,7 @@ A private daemon is started and ended, unless --socket names one that runs.
 Examples:
   sfsd replay
   sfsd replay --durations table --gaps bursty --load 0.8 --count 600 --scale 0.5 --seed 7
+  sfsd replay --durations table --gaps bursty --no-bypass --slice 50
   sfsd replay --workload workload.jsonl --policy sfs --socket /run/sfsd/sfsd.sock`;
 
 function planOf(
@@ -59,9 +61,10 @@ function planOf(
   from: { readonly command: Command; readonly context: CliContext },
 ): ReplayPlan {
   const socket = namedSocket(from.command, from.context);
-  if (socket !== undefined && flags.set !== undefined)
+  const settings = { ...ablationSettings(flags), ...overrides(flags.set ?? []) };
+  if (socket !== undefined && Object.keys(settings).length > 0)
     throw new SfsdError('SFSD_ERR_USAGE', {
-      reason: '--set configures the private daemon; the one on --socket runs already',
+      reason: `the daemon on --socket runs already: ${Object.keys(settings).join(', ')} cannot be set for it`,
     });
   if (flags.cores !== undefined && flags.cores > availableParallelism())
     throw new SfsdError('SFSD_ERR_USAGE', { reason: `this host has ${availableParallelism()} cores` });
@@ -70,7 +73,7 @@ function planOf(
       flags.workload === undefined ? { kind: 'generated', flags } : { kind: 'file', file: flags.workload },
     policies: flags.policy,
     socket,
-    settings: overrides(flags.set ?? []),
+    settings,
     outFolder: flags.out,
     keepLog: flags.keep === true,
     json: commonOptions(from.command).json === true,

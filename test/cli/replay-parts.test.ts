@@ -1,5 +1,6 @@
 /** The parts of a replay that need no daemon: answers to outcomes, calibration, confinement, progress, usage. */
 import t from 'tap';
+import { ablationSettings } from '../../src/cli/ablation-options.js';
 import { SfsdClient } from '../../src/cli/client.js';
 import { calibrateHost, calibrationLines, withCalibration } from '../../src/cli/replay/calibration.js';
 import { firstCores } from '../../src/cli/replay/confinement.js';
@@ -213,6 +214,9 @@ t.test('bad usage of replay, trace and report ends with 2, missing files with 1'
     ['replay', '--workload', 'w.jsonl', '--count', '3'],
     ['replay', '--trace', 'folder', '--durations', 'table'],
     ['replay', '--socket', '/x', '--set', 'scheduler.workers=1'],
+    ['replay', '--socket', '/x', '--slice', '50'],
+    ['replay', '--no-bypass', '--overload', '2'],
+    ['replay', '--window', '0'],
     ['trace'],
     ['trace', 'gen'],
     ['trace', 'validate'],
@@ -228,4 +232,15 @@ t.test('bad usage of replay, trace and report ends with 2, missing files with 1'
     ['trace', 'validate', '/nowhere'],
   ])
     t.match(await run(argv), { code: 1, err: /^SFSD_ERR_FILE: \/nowhere/ }, argv.join(' '));
+});
+
+t.test('ablations are configuration keys, and nothing else is set', async (t) => {
+  t.same(ablationSettings({ ioAware: true, bypass: true }), {});
+  t.same(ablationSettings({ ioAware: false, bypass: false, slice: 50, poll: 8, window: 20 }), {
+    'scheduler.sliceFixedMs': 50,
+    'scheduler.ioAware': false,
+    'scheduler.pollMs': 8,
+    'scheduler.window': 20,
+    'scheduler.overloadFactor': 0,
+  });
 });
