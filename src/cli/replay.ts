@@ -4,7 +4,7 @@
 import { availableParallelism } from 'node:os';
 import { type Command, Option } from 'commander';
 import { SfsdError } from '../contracts/errors.js';
-import { type PolicyName, policyNames } from '../contracts/invocation.js';
+import { type ReplayPolicy, replayPolicies } from '../contracts/replay.js';
 import { type AblationFlags, ablationSettings, addAblationOptions } from './ablation-options.js';
 import { type CliContext, commonOptions, namedSocket, withJson, withSocket } from './context.js';
 import type { ReplayPlan } from './replay/plan.js';
@@ -13,14 +13,15 @@ import { addWorkloadOptions, type WorkloadFlags, workloadFlagNames } from './wor
 
 interface ReplayFlags extends WorkloadFlags, AblationFlags {
   readonly workload?: string;
-  readonly policy: readonly PolicyName[];
+  readonly policy: readonly ReplayPolicy[];
   readonly out?: string;
   readonly keep?: boolean;
   readonly set?: readonly string[];
 }
 
 /** The plain kernel first: a host that is not idle then shows before sfsd's own run. */
-const runOrder: readonly PolicyName[] = ['cfs', 'sfs'];
+const runOrder: readonly ReplayPolicy[] = ['cfs', 'sfs', 'fifo', 'rr'];
+const compared: readonly ReplayPolicy[] = ['cfs', 'sfs'];
 
 export function addReplayCommand(program: Command, context: CliContext): void {
   const command = program
@@ -31,9 +32,9 @@ export function addReplayCommand(program: Command, context: CliContext): void {
     );
   addAblationOptions(addWorkloadOptions(command))
     .addOption(
-      new Option('--policy <policies>', 'cfs, sfs, or cfs,sfs')
+      new Option('--policy <policies>', `of ${runOrder.join(', ')}; all within the FILTER budget`)
         .argParser(parsePolicies)
-        .default(runOrder, 'both'),
+        .default(compared, compared.join(',')),
     )
     .option('--out <folder>', 'where the results go (default: out/replay-TIME)')
     .option('--set <key=value>', 'configure the private daemon; may be repeated', collect)
@@ -53,6 +54,7 @@ A private daemon is started and ended, unless --socket names one that runs.
 Examples:
   sfsd replay
   sfsd replay --durations table --gaps bursty --load 0.8 --count 600 --scale 0.5 --seed 7
+  sfsd replay --policy cfs,sfs,fifo,rr
   sfsd replay --durations table --gaps bursty --no-bypass --slice 50
   sfsd replay --workload workload.jsonl --policy sfs --socket /run/sfsd/sfsd.sock`;
 
@@ -68,6 +70,11 @@ function planOf(
     });
   if (flags.cores !== undefined && flags.cores > availableParallelism())
     throw new SfsdError('SFSD_ERR_USAGE', { reason: `this host has ${availableParallelism()} cores` });
+  const own = flags.policy.filter((policy) => !compared.includes(policy));
+  if (socket !== undefined && own.length > 0)
+    throw new SfsdError('SFSD_ERR_USAGE', {
+      reason: `${own.join(' and ')} need a daemon of their own; the one on --socket runs already`,
+    });
   return {
     source:
       flags.workload === undefined ? { kind: 'generated', flags } : { kind: 'file', file: flags.workload },
@@ -87,12 +94,12 @@ function argumentsAfter(name: string): readonly string[] {
   return process.argv.slice(process.argv.indexOf(name) + 1);
 }
 
-function parsePolicies(text: string): readonly PolicyName[] {
+function parsePolicies(text: string): readonly ReplayPolicy[] {
   const names: readonly string[] = text.split(',');
-  const unknown = names.find((name) => !policyNames.some((known) => known === name));
+  const unknown = names.find((name) => !replayPolicies.some((known) => known === name));
   if (unknown !== undefined)
     throw new SfsdError('SFSD_ERR_USAGE', {
-      reason: `${JSON.stringify(unknown)} is no policy; there are ${policyNames.join(' and ')}`,
+      reason: `${JSON.stringify(unknown)} is no policy; there are ${replayPolicies.join(', ')}`,
     });
   return runOrder.filter((name) => names.includes(name));
 }

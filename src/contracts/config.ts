@@ -35,6 +35,8 @@ export interface SfsdConfig {
     /** false: everything stays SCHED_OTHER and the mode is `off`. */
     readonly realtime: boolean;
     readonly filter: number;
+    /** What is promoted takes turns of the kernel's quantum, the only thread of its group too. */
+    readonly roundRobin: boolean;
     readonly control: number;
     readonly spawner: number;
     readonly scheduling: number;

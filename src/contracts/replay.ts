@@ -2,16 +2,22 @@
  * What replay sends and gets back: the same for every policy, real or simulated.
  */
 import type { ExitStatus } from './function.js';
-import type { PolicyName } from './invocation.js';
 import type { Decision } from './scheduler.js';
 import type { Duration, Instant } from './time.js';
+
+/**
+ * Under what a workload can be replayed on the real kernel. cfs: the plain fair scheduler. fifo: to completion, in the order of arrival,
+ * on c cores. rr: all at once under SCHED_RR, by turns of the kernel's quantum.
+ */
+export const replayPolicies = ['fifo', 'rr', 'cfs', 'sfs'] as const;
+export type ReplayPolicy = (typeof replayPolicies)[number];
 
 export interface ReplayRequest {
   readonly id: string;
   readonly functionName: string;
   /** The intended arrival, on the daemon's clock. Latency counts from here. */
   readonly arrivedAt: Instant;
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly body: Uint8Array;
 }
 

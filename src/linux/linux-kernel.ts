@@ -66,6 +66,8 @@ export interface LinuxKernelOptions {
   readonly layout?: CgroupLayout;
   /** Real-time priority of promoted tasks. */
   readonly priority?: number;
+  /** SCHED_RR for every promoted task, not for those of several threads alone. */
+  readonly roundRobin?: boolean;
   /** off: every promotion is denied, and everything stays under the fair scheduler. */
   readonly mode?: 'fifo' | 'off';
   readonly rtGroupName?: string;
@@ -124,6 +126,7 @@ export class LinuxKernel implements Kernel {
         stat,
         rtGroup: this.#rtGroup,
         priority: options.priority ?? 5,
+        roundRobin: options.roundRobin ?? false,
         aheadInPauses: niceIsWithinSession(),
       }),
       isAttached: (pid) => this.#processPids.has(pid),

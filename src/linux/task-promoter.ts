@@ -39,6 +39,7 @@ export class TaskPromoter {
   readonly #stat: ProcStat;
   readonly #rtGroup: RtGroup;
   readonly #priority: number;
+  readonly #roundRobin: boolean;
   readonly #aheadInPauses: boolean;
   /** struct sched_attr: size, policy, flags (64 bits), nice, priority, runtime (64), deadline (64), period (64). */
   readonly #attributes = new Uint32Array(attributeWords);
@@ -49,6 +50,8 @@ export class TaskPromoter {
     readonly stat: ProcStat;
     readonly rtGroup: RtGroup;
     readonly priority: number;
+    /** SCHED_RR always. */
+    readonly roundRobin: boolean;
     /** Paused tasks get the highest nice weight: it counts among functions alone. */
     readonly aheadInPauses: boolean;
   }) {
@@ -56,12 +59,13 @@ export class TaskPromoter {
     this.#stat = parts.stat;
     this.#rtGroup = parts.rtGroup;
     this.#priority = parts.priority;
+    this.#roundRobin = parts.roundRobin;
     this.#aheadInPauses = parts.aheadInPauses;
   }
 
   /** foreign: it is real-time already, and not by us. */
   promote(task: TaskHandle, several: boolean, scope: PromotionScope): 'ok' | 'gone' | 'denied' | 'foreign' {
-    const policy = (several ? schedRoundRobin : schedFifo) | schedResetOnFork;
+    const policy = (several || this.#roundRobin ? schedRoundRobin : schedFifo) | schedResetOnFork;
     if (task.saved !== undefined) {
       if (task.policy === policy) return 'ok';
       const paused = task.policy === 0;

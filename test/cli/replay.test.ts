@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { PrivateDaemon } from '../../src/cli/replay/private-daemon.js';
+import type { Summary } from '../../src/trace/replay/comparison.js';
 import { startProgram } from './run-program.js';
 
 // The machine that runs all tests is busy: bounded by each program's own limit instead.
@@ -31,19 +32,38 @@ t.test('a workload is compiled, replayed with a private daemon, and reported', {
   } = await startProgram(['replay', '--workload', compiled, '--out', out, '--keep'], { limitMs, environment })
     .ended;
   t.equal(code, 0, err);
-  t.match(text, /^IDEAL .*\n *CFS .*\n *SFS /m);
+  t.match(text, /^IDEAL .*\n *SRTF .*\n *CFS .*\n *SFS /m);
   t.match(text, /^24 of 24 requests compared/m);
   t.match(text, /^CFS run: 24 of 24 sent, 24 completed, 0 lost/m);
   t.ok(text.endsWith(`report: ${join(out, 'report.html')}\n`));
   t.match(err, /^replaying under cfs: [\s\S]*^replaying under sfs: /m);
   t.notOk((text + err).includes('\u001b'), 'no escape codes where there is no terminal');
   t.equal(readFileSync(join(out, 'workload.jsonl'), 'utf8'), readFileSync(compiled, 'utf8'));
-  t.ok(existsSync(join(out, 'daemon.log')));
+  t.ok(existsSync(join(out, 'daemon-cfs-sfs.log')));
   t.match(readdirSync(home).sort(), ['compiled.jsonl', 'out'], 'the daemon’s folder is gone');
 
   const report = await startProgram(['report', out, '--json'], { limitMs }).ended;
   t.equal(report.code, 0, report.err);
   t.match(JSON.parse(report.out), { folder: out, summary: { paired: 24, cfs: {}, sfs: {} } });
+});
+
+t.test('FIFO and RR run on daemons of their own, and leave nothing real-time', { skip }, async (t) => {
+  const out = join(mkdtempSync(join(tmpdir(), 'sfsd-test-replay-')), 'out');
+  t.teardown(() => rmSync(join(out, '..'), { recursive: true, force: true }));
+  const argv = ['replay', ...small, '--policy', 'fifo,rr', '--out', out, '--json'];
+  const { code, out: printed, err } = await startProgram(argv, { limitMs }).ended;
+  t.equal(code, 0, err);
+  const { summary } = JSON.parse(printed) as { readonly summary: Summary };
+  t.equal(summary.cfs, null);
+  for (const run of [summary.fifo, summary.rr]) {
+    t.equal(run?.counts.completed, summary.workload.requests);
+    // The shortest may end before they are picked up.
+    t.ok(
+      (run?.scheduling.paths.filter ?? 0) > summary.workload.requests / 2,
+      'they ran real-time to their ends',
+    );
+  }
+  t.equal(summary.paired, summary.workload.requests);
 });
 
 t.test('a running daemon is used when it is named, and keeps no function of ours', { skip }, async (t) => {

@@ -119,10 +119,10 @@ t.test('every fault is named with its file, line and field', async (t) => {
 
 t.test('a summary of another version, or with a figure missing, is refused by the field', async (t) => {
   const folder = await written(t.testdir());
-  const broken: Record<string, unknown> = { ...summary, version: 2, paired: undefined };
+  const broken: Record<string, unknown> = { ...summary, version: 1, paired: undefined };
   writeFileSync(join(folder, 'summary.json'), JSON.stringify(broken));
   const faults = await faultsOf(folder);
-  t.match(faults, /summary\.json: version must be equal to constant: 1/);
+  t.match(faults, /summary\.json: version must be equal to constant: 2/);
   t.match(faults, /summary\.json: the whole must have required property 'paired'/);
 });
 

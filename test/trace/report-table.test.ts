@@ -33,6 +33,7 @@ t.test('without a terminal the table is plain aligned lines', async (t) => {
       '               all turnaround            short          long          RTE      switch daemon',
       'policy   mean median    p90    p99  mean   p99   mean    p99 >=0.95 <0.2   each    CPU',
       'IDEAL  110 ms  20 ms 244 ms 294 ms 15 ms 20 ms 300 ms 300 ms   100% 0.0%',
+      'SRTF   110 ms  20 ms 244 ms 294 ms 15 ms 20 ms 300 ms 300 ms   100% 0.0%',
       'CFS    200 ms  60 ms 412 ms 491 ms 50 ms 60 ms 500 ms 500 ms   0.0% 0.0%      9      –',
       'SFS    213 ms  25 ms 485 ms 589 ms 20 ms 25 ms 600 ms 600 ms   0.0% 0.0%      4   2.0%',
     ].join('\n'),
@@ -48,6 +49,7 @@ t.test('on a terminal the table has frames', async (t) => {
       '│policy│  mean│median│   p90│   p99│ mean│  p99│  mean│   p99│>=0.95│<0.2│  each│   CPU│',
       '├──────┼──────┼──────┼──────┼──────┼─────┼─────┼──────┼──────┼──────┼────┼──────┼──────┤',
       '│IDEAL │110 ms│ 20 ms│244 ms│294 ms│15 ms│20 ms│300 ms│300 ms│  100%│0.0%│      │      │',
+      '│SRTF  │110 ms│ 20 ms│244 ms│294 ms│15 ms│20 ms│300 ms│300 ms│  100%│0.0%│      │      │',
       '│CFS   │200 ms│ 60 ms│412 ms│491 ms│50 ms│60 ms│500 ms│500 ms│  0.0%│0.0%│     9│     –│',
       '│SFS   │213 ms│ 25 ms│485 ms│589 ms│20 ms│25 ms│600 ms│600 ms│  0.0%│0.0%│     4│  2.0%│',
       '└──────┴──────┴──────┴──────┴──────┴─────┴─────┴──────┴──────┴──────┴────┴──────┴──────┘',
@@ -67,6 +69,7 @@ t.test('the widest figures fit 100 columns', async (t) => {
 t.test('the lines below say what the table means', async (t) => {
   t.same(summaryLines(summary), [
     '3 of 3 requests compared; load 1.00 on 2 cores, poisson gaps, durations x 0.5; short is below 200 ms alone.',
+    'IDEAL (alone on the host) and SRTF (clairvoyant) are computed from the demands that were measured.',
     'Short functions: SFS removed 86% of what CFS adds to IDEAL; mean 1.33x (1.25x to 1.50x) of IDEAL.',
     'Long functions: mean 1.20x (1.20x to 1.20x) of CFS.',
     'Context switches, CFS to SFS: median 2.00x, p90 2.00x.',

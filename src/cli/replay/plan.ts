@@ -1,5 +1,5 @@
 /** What one `sfsd replay` was asked to do, with every default filled in. */
-import type { PolicyName } from '../../contracts/invocation.js';
+import type { ReplayPolicy } from '../../contracts/replay.js';
 import type { WorkloadFlags } from '../workload-options.js';
 
 export type WorkloadSource =
@@ -9,7 +9,7 @@ export type WorkloadSource =
 export interface ReplayPlan {
   readonly source: WorkloadSource;
   /** In the order in which they run. */
-  readonly policies: readonly PolicyName[];
+  readonly policies: readonly ReplayPolicy[];
   /** A daemon that runs already; undefined: start a private one. */
   readonly socket: string | undefined;
   /** Dotted configuration of the private daemon. */

@@ -2,7 +2,7 @@
  * One whole replay.
  *
  *   1. workload    read or generated; every policy runs it identically
- *   2. daemon      a private one, or the one on --socket
+ *   2. daemon      a private one, or the one on --socket; policies that need one of their own (daemon-groups.ts) get it after it
  *   3. functions   the programs that the workload needs are registered
  *   4. calibrate   IDEAL: each kind of request alone on the idle host, through the same path
  *   5. replay      open loop, once under each policy, with a pause between them
@@ -13,7 +13,7 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert, reasonOf, SfsdError } from '../../contracts/errors.js';
-import type { PolicyName } from '../../contracts/invocation.js';
+import type { ReplayPolicy, Submit } from '../../contracts/replay.js';
 import type { Clock, Instant } from '../../contracts/time.js';
 import { fromMs } from '../../contracts/time.js';
 import { loadKoffiLibc } from '../../linux/koffi-libc.js';
@@ -21,13 +21,14 @@ import { MonotonicClock } from '../../linux/monotonic-clock.js';
 import { writeWorkload } from '../../trace/formats/json-lines.js';
 import { type ReplayRun, replay } from '../../trace/replay/replay.js';
 import { type SleepUntil, sleepUntilOn } from '../../trace/replay/wait.js';
-import { bodyOf } from '../../trace/workload/calibrate.js';
+import { bodyOf, type Calibration } from '../../trace/workload/calibrate.js';
 import type { Workload } from '../../trace/workload/workload.js';
 import { SfsdClient } from '../client.js';
 import { type CliContext, exitCodes } from '../context.js';
 import { shareText, timeText } from '../quantities.js';
 import { calibrateHost, calibrationLines, withCalibration } from './calibration.js';
 import { confined } from './confinement.js';
+import { daemonGroups } from './daemon-groups.js';
 import { raiseGenerator } from './generator-priority.js';
 import { busyShare } from './host.js';
 import { Interrupted, Interruption } from './interruption.js';
@@ -65,10 +66,24 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
     const { signal } = interruption;
     const tell = (text: string): void => context.terminal.err(text);
     const settings = { 'scheduler.sliceInitialMs': learnedSliceMs(workload), ...plan.settings };
-    const { runs, doubts } = await withDaemon(
-      { plan: { ...plan, settings }, folder, signal, tell },
-      (socketPath) => runPolicies({ plan, workload, socketPath, progress, signal }),
-    );
+    const replayed: Replayed[] = [];
+    for (const group of daemonGroups(plan.policies, settings)) {
+      const part = { ...plan, ...group };
+      replayed.push(
+        await withDaemon({ plan: part, folder, signal, tell }, (socketPath) =>
+          runPolicies({
+            plan: part,
+            workload,
+            socketPath,
+            progress,
+            signal,
+            calibration: replayed[0]?.calibration,
+          }),
+        ),
+      );
+    }
+    const runs = replayed.flatMap((part) => part.runs);
+    const doubts = [...new Set(replayed.flatMap((part) => part.doubts))];
     progress.stop();
     await writeWorkload(join(folder, workloadFile), workload);
     await reportRuns({ runs, doubts, folder, plan }, context);
@@ -123,7 +138,9 @@ async function withDaemon<Result>(
     if (!daemon.running || isUnreachable(thrown)) tell(daemon.logTail());
     throw thrown;
   } finally {
-    await daemon.stop({ keepLogAs: plan.keepLog ? join(folder, 'daemon.log') : undefined });
+    await daemon.stop({
+      keepLogAs: plan.keepLog ? join(folder, `daemon-${plan.policies.join('-')}.log`) : undefined,
+    });
   }
 }
 
@@ -137,9 +154,12 @@ interface Bench {
   readonly socketPath: string;
   readonly progress: Progress;
   readonly signal: AbortSignal;
+  /** Of this host, when it is known already. */
+  readonly calibration: Calibration | undefined;
 }
 
 interface Replayed {
+  readonly calibration: Calibration;
   readonly runs: readonly ReplayRun[];
   /** What makes the figures doubtful, beside what they show themselves. */
   readonly doubts: readonly string[];
@@ -159,13 +179,10 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   const raised = raiseGenerator(libc);
   if (!raised.raised) doubt(`the load generator stays at normal priority: ${raised.reason}`);
   try {
-    if (plan.policies.includes('sfs')) await expectRealTime(client);
+    if (plan.policies.some((policy) => policy !== 'cfs')) await expectRealTime(client);
     await registerFunctions(client, workload);
     const submit = submitOver(client, Date.now().toString(36));
-    await settle('calibration', doubt);
-    progress.step('calibrating: each kind of request alone');
-    const calibration = await calibrateHost({ workload, submit, clock, signal });
-    for (const line of calibrationLines(calibration)) progress.step(line);
+    const calibration = bench.calibration ?? (await calibrated({ ...bench, submit, clock, doubt }));
     const runs: ReplayRun[] = [];
     for (const policy of plan.policies) {
       if (runs.length > 0) await settle(`the run under ${policy}`, doubt);
@@ -192,12 +209,27 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
       progress.stop();
       runs.push({ ...run, records: withCalibration(run.records, { workload, calibration }) });
     }
-    return { runs, doubts };
+    return { runs, doubts, calibration };
   } finally {
     raised.lower();
     await (plan.socket === undefined ? undefined : deleteFunctions(client, workload).catch(() => undefined));
     await client.close();
   }
+}
+
+async function calibrated(
+  on: Bench & {
+    readonly submit: Submit;
+    readonly clock: Clock;
+    readonly doubt: (text: string) => void;
+  },
+): Promise<Calibration> {
+  const { workload, submit, clock, signal, progress, doubt } = on;
+  await settle('calibration', doubt);
+  progress.step('calibrating: each kind of request alone');
+  const calibration = await calibrateHost({ workload, submit, clock, signal });
+  for (const line of calibrationLines(calibration)) progress.step(line);
+  return calibration;
 }
 
 /** A daemon that may promote nothing leaves all to the fair scheduler: its SFS would be CFS under another name. */
@@ -246,7 +278,7 @@ function spanMs(workload: Workload): number {
   return last.arrival / 1000;
 }
 
-function workloadText({ header, requests }: Workload, policies: readonly PolicyName[]): string {
+function workloadText({ header, requests }: Workload, policies: readonly ReplayPolicy[]): string {
   const load = `load ${header.loadRealised.toFixed(2)} on ${header.cores} cores`;
   return `${requests.length} invocations from ${header.source}, ${header.gaps} gaps, ${load}, under ${policies.join(' and ')}`;
 }

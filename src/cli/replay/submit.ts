@@ -32,7 +32,8 @@ function optionsOf(request: ReplayRequest, runName: string) {
     body: request.body,
     id: `${runName}-${request.policy}-${request.id}`,
     source: replaySource,
-    policy: request.policy,
+    // FIFO and RR are SFS with other parameters: the daemon is another, the request is not.
+    policy: request.policy === 'cfs' ? ('cfs' as const) : ('sfs' as const),
     arrivedAtMs: request.arrivedAt / 1000,
   };
 }

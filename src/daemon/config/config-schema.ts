@@ -128,6 +128,11 @@ export const configSchema = {
         description: 'false: nothing becomes real-time and every invocation is left to CFS.',
       },
       filter: count({ default: 5, minimum: 1, maximum: 46, description: 'Functions in FILTER.' }),
+      roundRobin: {
+        type: 'boolean',
+        default: false,
+        description: 'SCHED_RR instead of SCHED_FIFO for all functions in FILTER; for experiments.',
+      },
       control: count({ default: 8, minimum: 1, maximum: 49, description: 'The control plane.' }),
       spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),
       scheduling: count({ default: 25, minimum: 1, maximum: 49, description: 'The scheduling plane.' }),

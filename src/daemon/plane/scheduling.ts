@@ -56,6 +56,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     parameters,
     priority: realtime ? priorities.scheduling : 0,
     filterPriority: priorities.filter,
+    roundRobin: priorities.roundRobin,
     realtime,
     reserveCpus: scheduler.reserveCpus,
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),

@@ -30,6 +30,7 @@ export interface SchedulingThreadOptions {
   readonly parameters: SfsParameters;
   readonly priority: number;
   readonly filterPriority: number;
+  readonly roundRobin: boolean;
   readonly realtime: boolean;
   readonly reserveCpus: number;
   /** URL; absent: the Linux kernel. */
@@ -72,6 +73,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     parameters,
     priority: options.priority,
     filterPriority: options.filterPriority,
+    roundRobin: options.roundRobin,
     realtime: options.realtime,
     reserveCpus: options.reserveCpus,
     kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,

@@ -37,6 +37,7 @@ export interface KernelContext {
   readonly clock: Clock;
   readonly poller: Poller;
   readonly priority: number;
+  readonly roundRobin: boolean;
   readonly realtime: boolean;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
@@ -54,6 +55,7 @@ export interface SchedulingThreadData {
   /** Own priority; 0: stay SCHED_OTHER. */
   readonly priority: number;
   readonly filterPriority: number;
+  readonly roundRobin: boolean;
   readonly realtime: boolean;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
@@ -82,6 +84,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
     clock,
     poller,
     priority: data.filterPriority,
+    roundRobin: data.roundRobin,
     realtime: data.realtime,
     reserveCpus: data.reserveCpus,
     launches: {

@@ -2,11 +2,11 @@
  * summary.json: every policy of one comparison side by side, over the requests that completed under all of them (paired by id), with
  * what makes the figures doubtful named under `warnings`.
  *
- * Schema `sfsd-replay-summary`, version 1. Times in milliseconds, shares from 0 to 1, null where a figure cannot be had. A field
+ * Schema `sfsd-replay-summary`, version 2: 1 had no policies but CFS and SFS. Times in milliseconds, shares from 0 to 1, null where a figure cannot be had. A field
  * may be added within a version; one that changes its meaning or goes raises it.
  */
 import { assert } from '../../contracts/errors.js';
-import { policyNames } from '../../contracts/invocation.js';
+import { type ReplayPolicy, replayPolicies } from '../../contracts/replay.js';
 import { toMs } from '../../contracts/time.js';
 import type { ValidationReport } from '../formats/report.js';
 import type { WorkloadHeader } from '../workload/workload.js';
@@ -37,6 +37,7 @@ import {
 } from './metrics.js';
 import type { RequestRecord } from './record.js';
 import type { ReplayRun } from './replay.js';
+import { srtfSamples } from './srtf.js';
 import {
   type Distribution,
   distributionOf,
@@ -48,10 +49,12 @@ import {
 import { warningsOf } from './warnings.js';
 
 export const summaryFormat = 'sfsd-replay-summary';
-export const summaryVersion = 1;
+export const summaryVersion = 2;
 
-export type ReportedPolicy = 'ideal' | 'cfs' | 'sfs';
-export const reportedPolicies: readonly ReportedPolicy[] = ['ideal', 'cfs', 'sfs'];
+/** Computed from the demands that were measured; the others ran. */
+export type ComputedPolicy = 'ideal' | 'srtf';
+export type ReportedPolicy = ComputedPolicy | ReplayPolicy;
+export const reportedPolicies: readonly ReportedPolicy[] = ['ideal', 'srtf', ...replayPolicies];
 
 /** Figures of any policy, the computed one too. */
 export interface TimesSummary {
@@ -128,6 +131,10 @@ export interface Summary extends SummaryContext {
   /** Requests that completed under every policy; all turnarounds and ratios are over these. */
   readonly paired: number;
   readonly ideal: TimesSummary;
+  /** The clairvoyant's, see srtf.ts. */
+  readonly srtf: TimesSummary;
+  readonly fifo: RunSummary | null;
+  readonly rr: RunSummary | null;
   readonly cfs: RunSummary | null;
   readonly sfs: RunSummary | null;
   /** null unless both policies ran. */
@@ -139,7 +146,7 @@ export interface Summary extends SummaryContext {
 export function compare(runs: readonly ReplayRun[], context: SummaryContext): Summary {
   const [first] = runs;
   assert(first !== undefined, 'a comparison has at least one run');
-  for (const policy of policyNames) {
+  for (const policy of replayPolicies) {
     assert(runs.filter((run) => run.policy === policy).length <= 1, `at most one run of ${policy}`);
   }
   const shortBelowMs = toMs(first.workload.shortBelow);
@@ -148,12 +155,13 @@ export function compare(runs: readonly ReplayRun[], context: SummaryContext): Su
     runs.map((run) => [run.policy, samplesOf(run.records).filter((sample) => paired.has(sample.id))]),
   );
   const ideal = idealSamples(samples.get(first.policy) ?? []);
-  const summaryOf = (policy: 'cfs' | 'sfs') => {
+  const summaryOf = (policy: ReplayPolicy) => {
     const run = runs.find((candidate) => candidate.policy === policy);
     return run === undefined ? null : runSummary(run, samples.get(policy) ?? [], shortBelowMs);
   };
-  const cfs = summaryOf('cfs');
-  const sfs = summaryOf('sfs');
+  const arrivals = new Map(first.records.map(({ id, arrivalMs }) => [id, arrivalMs]));
+  const srtf = srtfSamples(ideal, { arrivals, cores: first.workload.cores });
+  const [fifo, rr, cfs, sfs] = [summaryOf('fifo'), summaryOf('rr'), summaryOf('cfs'), summaryOf('sfs')];
   return {
     format: summaryFormat,
     version: summaryVersion,
@@ -162,10 +170,17 @@ export function compare(runs: readonly ReplayRun[], context: SummaryContext): Su
     spanMs: first.spanMs,
     paired: paired.size,
     ideal: timesSummary(ideal, shortBelowMs),
+    srtf: timesSummary(srtf, shortBelowMs),
+    fifo,
+    rr,
     cfs,
     sfs,
     comparison: cfs === null || sfs === null ? null : comparisonOf({ runs, samples, ideal, shortBelowMs }),
-    warnings: warningsOf({ cfs, sfs, workload: first.workload, paired: paired.size }),
+    warnings: warningsOf({
+      runs: { FIFO: fifo, RR: rr, CFS: cfs, SFS: sfs },
+      workload: first.workload,
+      paired: paired.size,
+    }),
   };
 }
 

@@ -17,8 +17,7 @@
  * A flat record with nulls, not optional fields: each line has the same columns, and so has requests.csv.
  */
 import type { ExitStatus } from '../../contracts/function.js';
-import type { PolicyName } from '../../contracts/invocation.js';
-import type { ReplayOutcome } from '../../contracts/replay.js';
+import type { ReplayOutcome, ReplayPolicy } from '../../contracts/replay.js';
 import type { Decision } from '../../contracts/scheduler.js';
 import type { Duration, Instant } from '../../contracts/time.js';
 import { after, between, toMs } from '../../contracts/time.js';
@@ -33,7 +32,7 @@ export type Fate = 'completed' | 'failed' | 'refused' | 'lost';
 export const fates: readonly Fate[] = ['completed', 'failed', 'refused', 'lost'];
 
 export interface RequestRecord {
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly id: string;
   readonly functionName: string;
   readonly application: Application;
@@ -73,7 +72,7 @@ export interface RequestRecord {
 /** What the generator knows of one request once the run is over. */
 export interface Issued {
   readonly request: WorkloadRequest;
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly lag: Duration;
   /** Absent: no answer by the drain limit. */
   readonly outcome?: ReplayOutcome;

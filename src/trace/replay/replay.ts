@@ -14,8 +14,7 @@
  */
 import { assert, SfsdError } from '../../contracts/errors.js';
 import type { StatusBody } from '../../contracts/http.js';
-import type { PolicyName } from '../../contracts/invocation.js';
-import type { ReplayOutcome, ReplayRequest, Submit } from '../../contracts/replay.js';
+import type { ReplayOutcome, ReplayPolicy, ReplayRequest, Submit } from '../../contracts/replay.js';
 import type { Clock, Duration, Instant } from '../../contracts/time.js';
 import { after, between, duration, fromMs, instant, noTime, toMs } from '../../contracts/time.js';
 import type { Workload, WorkloadHeader, WorkloadRequest } from '../workload/workload.js';
@@ -29,7 +28,7 @@ import type { SleepUntil } from './wait.js';
 export type DaemonCpu = StatusBody['cpu'];
 
 export interface ReplayProgress {
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly requested: number;
   readonly issued: number;
   readonly answered: number;
@@ -42,7 +41,7 @@ export interface ReplayProgress {
 
 export interface ReplayOptions {
   readonly workload: Workload;
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly submit: Submit;
   readonly clock: Clock;
   readonly sleepUntil: SleepUntil;
@@ -63,7 +62,7 @@ export interface ReplayOptions {
 }
 
 export interface ReplayRun {
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly workload: WorkloadHeader;
   /** In the order of arrival; one for each request. */
   readonly records: readonly RequestRecord[];

@@ -7,7 +7,7 @@
  * S comes from each invocation's own decisions, so the series needs no second channel to the daemon. Runs of equal S are
  * folded to their first sample; the last sample is kept, so that a chart knows how far S held.
  */
-import type { PolicyName } from '../../contracts/invocation.js';
+import type { ReplayPolicy } from '../../contracts/replay.js';
 import type { Decision } from '../../contracts/scheduler.js';
 import type { Duration, Instant } from '../../contracts/time.js';
 import { between, toMs } from '../../contracts/time.js';
@@ -15,14 +15,14 @@ import type { RecordBase } from './record.js';
 import { queueDelayOf } from './record.js';
 
 export interface SliceRow {
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly kind: 'slice';
   readonly atMs: number;
   readonly sliceMs: number;
 }
 
 export interface PickupRow {
-  readonly policy: PolicyName;
+  readonly policy: ReplayPolicy;
   readonly kind: 'pickup';
   readonly atMs: number;
   readonly id: string;
@@ -36,12 +36,12 @@ export type SeriesRow = SliceRow | PickupRow;
 
 /** Gathers samples while answers come in, so that the decisions themselves need not be kept. */
 export class SeriesBuilder {
-  readonly #policy: PolicyName;
+  readonly #policy: ReplayPolicy;
   readonly #base: RecordBase;
   readonly #slices: SliceRow[] = [];
   readonly #pickups: PickupRow[] = [];
 
-  constructor(policy: PolicyName, base: RecordBase) {
+  constructor(policy: ReplayPolicy, base: RecordBase) {
     this.#policy = policy;
     this.#base = base;
   }

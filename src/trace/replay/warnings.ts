@@ -12,13 +12,13 @@ const calibrationErrorMax = 0.05;
 const aboveOneShareMax = 0.02;
 
 export interface WarningInput {
-  readonly cfs: RunSummary | null;
-  readonly sfs: RunSummary | null;
+  /** By title. */
+  readonly runs: Readonly<Record<string, RunSummary | null>>;
   readonly workload: WorkloadHeader;
   readonly paired: number;
 }
 
-export function warningsOf({ cfs, sfs, workload, paired }: WarningInput): readonly string[] {
+export function warningsOf({ runs, workload, paired }: WarningInput): readonly string[] {
   const warnings: string[] = [];
   if (Math.abs(workload.loadRealised - workload.loadTarget) > loadErrorMax) {
     warnings.push(
@@ -26,8 +26,8 @@ export function warningsOf({ cfs, sfs, workload, paired }: WarningInput): readon
     );
   }
   if (paired === 0) warnings.push('No request completed under every policy: there is nothing to compare.');
-  if (cfs !== null) warnings.push(...warningsOfRun('CFS', cfs, paired));
-  if (sfs !== null) warnings.push(...warningsOfRun('SFS', sfs, paired));
+  for (const [title, run] of Object.entries(runs))
+    if (run !== null) warnings.push(...warningsOfRun(title, run, paired));
   return warnings;
 }
 

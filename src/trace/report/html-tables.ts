@@ -17,7 +17,7 @@ const parts: readonly { readonly part: Part; readonly name: string }[] = [
 ];
 
 export function percentileTable(summary: Summary): Markup {
-  const shown = reportedPolicies.filter((policy) => policy === 'ideal' || summary[policy] !== null);
+  const shown = reportedPolicies.filter((policy) => summary[policy] !== null);
   return markup`<div class="scroll"><table>
 <caption>Short is below ${formatMs(summary.workload.shortBelowMs)} alone on the host, long from it.</caption>
 <thead><tr><th class="text" rowspan="2" scope="col">requests</th><th class="text" rowspan="2" scope="col">policy</th><th class="group" colspan="5" scope="colgroup">turnaround</th><th class="group" colspan="3" scope="colgroup">slowdown to IDEAL</th></tr>
@@ -61,7 +61,7 @@ function percentileRow({ summary, policy, part, name, first, rows }: PercentileR
 function effectivenessTable(summary: Summary, shown: readonly ReportedPolicy[]): Markup {
   const rows = shown.map((policy) => {
     const rte = timesUnder(summary, policy)?.rte;
-    const run = policy === 'ideal' ? null : summary[policy];
+    const run = policy === 'ideal' || policy === 'srtf' ? null : summary[policy];
     const cells = [
       rte?.distribution === null || rte === undefined
         ? formatRatio(null)
@@ -133,7 +133,7 @@ function slowRow(record: RequestRecord, under: RequestRecord | undefined, slowdo
 }
 
 function timesUnder(summary: Summary, policy: ReportedPolicy): TimesSummary | null {
-  return policy === 'ideal' ? summary.ideal : summary[policy];
+  return summary[policy];
 }
 
 function keyed(policy: ReportedPolicy): Markup {

@@ -2,6 +2,7 @@
  * report.html: one file that shows a comparison to people. No script, no font, no image from elsewhere, and a policy that forbids
  * them; it reads the same in ten years and on a host without a network.
  */
+import { replayPolicies } from '../../contracts/replay.js';
 import type { ReportedPolicy, Summary } from '../replay/comparison.js';
 import { idealSamples, rteOf, type Sample, samplesOf } from '../replay/metrics.js';
 import { formatMs, formatRatio, formatShare } from './format.js';
@@ -98,7 +99,7 @@ interface PolicySamples {
 
 /** Requests that completed under every policy that ran: the same ones that the figures are over. */
 function pairedSamples({ summary, records }: RunFolder): readonly PolicySamples[] {
-  const ran = (['cfs', 'sfs'] as const).filter((policy) => summary[policy] !== null);
+  const ran = replayPolicies.filter((policy) => summary[policy] !== null);
   const completed = ran.map((policy) => ({
     policy,
     samples: samplesOf(records.filter((record) => record.policy === policy)),

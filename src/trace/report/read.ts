@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { reasonOf, SfsdError } from '../../contracts/errors.js';
-import { policyNames } from '../../contracts/invocation.js';
+import { replayPolicies } from '../../contracts/replay.js';
 import { FaultList } from '../formats/fault-list.js';
 import { readLines } from '../formats/lines.js';
 import type { Summary } from '../replay/comparison.js';
@@ -100,7 +100,7 @@ function wordsOf({ instancePath, keyword, message, params }: ErrorObject): strin
 
 /** The summary and the records must be of the same run: a folder may have been copied together by hand. */
 function checkTogether(summary: Summary, records: readonly RequestRecord[], faults: FaultList): void {
-  for (const policy of policyNames) {
+  for (const policy of replayPolicies) {
     const ids = new Set<string>();
     for (const record of records) {
       if (record.policy !== policy) continue;

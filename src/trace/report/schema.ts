@@ -3,7 +3,7 @@
  * that the report reads; unknown ones pass, because a field may be added within a version.
  */
 import { Ajv, type ValidateFunction } from 'ajv';
-import { policyNames } from '../../contracts/invocation.js';
+import { replayPolicies } from '../../contracts/replay.js';
 import { type Summary, summaryFormat, summaryVersion } from '../replay/comparison.js';
 import { fates, paths, type RequestRecord } from '../replay/record.js';
 import type { PickupRow, SeriesRow, SliceRow } from '../replay/series.js';
@@ -35,7 +35,7 @@ function objectOf<Fields>(properties: { readonly [name in keyof Required<Fields>
 }
 
 const record = objectOf<RequestRecord>({
-  policy: oneOf(policyNames),
+  policy: oneOf(replayPolicies),
   id: text,
   functionName: text,
   application: oneOf(applications),
@@ -70,13 +70,13 @@ const seriesRow: Schema = {
   oneOf: [
     objectOf<SliceRow>({
       kind: { const: 'slice' },
-      policy: oneOf(policyNames),
+      policy: oneOf(replayPolicies),
       atMs: number,
       sliceMs: number,
     }),
     objectOf<PickupRow>({
       kind: { const: 'pickup' },
-      policy: oneOf(policyNames),
+      policy: oneOf(replayPolicies),
       atMs: number,
       id: text,
       queueDelayMs: number,
@@ -173,6 +173,9 @@ const summary = objectOf<Summary>({
   spanMs: number,
   paired: count,
   ideal: objectOf(times),
+  srtf: objectOf(times),
+  fifo: orNull(run),
+  rr: orNull(run),
   cfs: orNull(run),
   sfs: orNull(run),
   comparison: orNull(

@@ -13,7 +13,14 @@ export interface TableOptions {
   readonly frames: boolean;
 }
 
-const titles: Readonly<Record<ReportedPolicy, string>> = { ideal: 'IDEAL', cfs: 'CFS', sfs: 'SFS' };
+const titles: Readonly<Record<ReportedPolicy, string>> = {
+  ideal: 'IDEAL',
+  srtf: 'SRTF',
+  fifo: 'FIFO',
+  rr: 'RR',
+  cfs: 'CFS',
+  sfs: 'SFS',
+};
 
 export function policyTitle(policy: ReportedPolicy): string {
   return titles[policy];
@@ -73,7 +80,7 @@ function ruleLike(bottom: string): string {
 }
 
 function rowOf(summary: Summary, policy: ReportedPolicy): readonly string[] | null {
-  if (policy === 'ideal') return [...timesOf(summary.ideal), '', ''];
+  if (policy === 'ideal' || policy === 'srtf') return [...timesOf(summary[policy]), '', ''];
   const run = summary[policy];
   if (run === null) return null;
   return [
@@ -105,6 +112,9 @@ export function summaryLines(summary: Summary): readonly string[] {
     `${summary.paired} of ${workload.requests} requests compared; load ${workload.loadTarget.toFixed(2)} on ${workload.cores} cores, ` +
       `${workload.gaps} gaps, durations x ${Number(workload.durationScale.toPrecision(4))}; short is below ${formatMs(workload.shortBelowMs)} alone.`,
   ];
+  lines.push(
+    'IDEAL (alone on the host) and SRTF (clairvoyant) are computed from the demands that were measured.',
+  );
   if (comparison !== null) {
     lines.push(
       `Short functions: SFS removed ${formatShare(comparison.excessRemoved.short)} of what CFS adds to IDEAL; mean ${interval(comparison.sfsOverIdeal.short)} of IDEAL.`,

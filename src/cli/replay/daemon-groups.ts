@@ -1,0 +1,48 @@
+/**
+ * Which private daemon runs which policy. CFS and SFS share one: a request names its policy. FIFO and RR are SFS with a slice that never
+ * ends, each on a daemon of its own, so that launches, cgroups, budget and generator are the same under all of them.
+ *
+ *   fifo   c workers, no bypass: to completion, in the order of arrival
+ *   rr     a worker for everybody, SCHED_RR: turns of the kernel's quantum (sched_rr_timeslice_ms)
+ *
+ * The FILTER budget holds for them as well, so that no policy can take a host from its owner.
+ */
+import type { ReplayPolicy } from '../../contracts/replay.js';
+
+export interface DaemonGroup {
+  /** In the order in which they run. */
+  readonly policies: readonly ReplayPolicy[];
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** The most that the configuration takes; no request of a replay is longer. */
+const endlessSliceMs = 60_000;
+/** Live invocations that RR serves at once; further ones wait. */
+const roundRobinWorkers = 512;
+/** Of that many: a look at each costs some microseconds. */
+const roundRobinPollMs = 50;
+
+const toCompletion = { 'scheduler.sliceFixedMs': endlessSliceMs, 'scheduler.overloadFactor': 0 };
+const ownSettings: Readonly<Record<'fifo' | 'rr', Readonly<Record<string, unknown>>>> = {
+  fifo: toCompletion,
+  rr: {
+    ...toCompletion,
+    'priorities.roundRobin': true,
+    'scheduler.workers': roundRobinWorkers,
+    'scheduler.pollMs': roundRobinPollMs,
+  },
+};
+
+/** @param settings of all of them. */
+export function daemonGroups(
+  policies: readonly ReplayPolicy[],
+  settings: Readonly<Record<string, unknown>>,
+): readonly DaemonGroup[] {
+  const shared = policies.filter((policy) => policy === 'cfs' || policy === 'sfs');
+  const own = policies.flatMap((policy) =>
+    policy === 'fifo' || policy === 'rr'
+      ? [{ policies: [policy], settings: { ...settings, ...ownSettings[policy] } }]
+      : [],
+  );
+  return shared.length === 0 ? own : [{ policies: shared, settings }, ...own];
+}
