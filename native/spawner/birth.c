@@ -13,7 +13,8 @@
  *
  * What the two share must not hurt us while it is shared:
  *   - a core-dumping signal to a child ended everyone who shared its memory until Linux 5.16: before that, all are forked;
- *   - a child that has become its user, but not yet its program, may not be traced by that user: see PR_SET_DUMPABLE in main.c;
+ *   - a child that has become its user, but not yet its program, may not be traced by that user: see PR_SET_DUMPABLE in main.c. With
+ *     fs.suid_dumpable at 1, a change of user would undo that: then all are forked;
  *   - writing the child's oom_score_adj would write ours, too: see inheritance.c.
  */
 #include "raw.h"
@@ -49,14 +50,34 @@ static pid_t share_in(int birthplace_fd, struct stack stack, struct newborn *new
 	return (pid_t)raw_birth(SYS_clone, CLONE_VM | SIGCHLD, (long)(stack.start + stack.bytes), child_run, newborn);
 }
 
+static bool changed_users_are_traceable(void)
+{
+	char mode = '0';
+	int file = open("/proc/sys/fs/suid_dumpable", O_RDONLY | O_CLOEXEC);
+	bool known = file >= 0 && read(file, &mode, 1) == 1;
+	if (file >= 0)
+		close(file);
+	return known && mode == '1';
+}
+
 bool births_may_share(void)
 {
+	if (changed_users_are_traceable())
+		return false;
 	struct utsname host;
 	int major = 0;
 	int minor = 0;
 	return uname(&host) == 0 && sscanf(host.release, "%d.%d", &major, &minor) == 2 && (major > 5 || (major == 5 && minor >= 16));
 }
 #else
+static pid_t share_in(int birthplace_fd, struct stack stack, struct newborn *newborn)
+{
+	(void)birthplace_fd;
+	(void)stack;
+	(void)newborn;
+	return -ENOSYS;
+}
+
 bool births_may_share(void)
 {
 	return false;
@@ -90,7 +111,6 @@ static pid_t begin(const struct newborn *told, int cradle, int birthplace_fd)
 	/* Born there, it need not join. */
 	if (birthplace_fd >= 0)
 		newborn.join_fd = -1;
-#if RAW_BIRTHS
 	if (cradle != CRADLE_NONE) {
 		struct stack stack = cradle_stack(cradle);
 		stack.bytes -= (sizeof newborn + STACK_ALIGNMENT - 1) / STACK_ALIGNMENT * STACK_ALIGNMENT;
@@ -98,7 +118,6 @@ static pid_t begin(const struct newborn *told, int cradle, int birthplace_fd)
 		*kept = newborn;
 		return share_in(birthplace_fd, stack, kept);
 	}
-#endif
 	pid_t pid = fork_in(birthplace_fd, SIGCHLD);
 	if (pid == 0)
 		child_run(&newborn);

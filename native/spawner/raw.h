@@ -4,7 +4,7 @@
  * A child that shares our memory until execve must leave no trace in it. The C library's wrappers write `errno`, and those of
  * setresuid and its like keep the threads of the process in step: both are ours, not the child's. Reading is harmless.
  *
- * Where births_on_stack is not known for an architecture, RAW_BIRTHS is 0: children are then forked with a memory of their own,
+ * Where raw_birth is not known for an architecture, RAW_BIRTHS is 0: children are then forked with a memory of their own,
  * so that the C library's own `syscall` will do.
  */
 #ifndef SFSD_SPAWNER_RAW_H
