@@ -46,7 +46,7 @@ t.test('CPU time, age and memory are those of the process', async (t) => {
   t.ok(aged >= 950 && aged < 4000, `aged by ${aged} ms`);
   const used = (second?.cpuMs ?? 0) - (first?.cpuMs ?? 0);
   // On a busy host it gets a part of a core.
-  t.ok(used >= 100 && used <= aged + 50, `used ${used} ms of CPU meanwhile`);
+  t.ok(used > 0 && used <= aged + 50, `used ${used} ms of CPU meanwhile`);
   const ours = both.get(process.pid)?.memoryBytes ?? 0;
   const rss = process.memoryUsage.rss();
   t.ok(ours > rss / 2 && ours < rss * 2, `${ours} bytes of ours, Node says ${rss}`);
