@@ -9,6 +9,7 @@ import type {
   ResultBody,
   StatusBody,
 } from '../contracts/http.js';
+import type { ResourceView } from '../contracts/resources.js';
 import type { Decision } from '../contracts/scheduler.js';
 import type { Explanation, SchedulingStatus, WorkerStatus } from '../contracts/scheduling-plane.js';
 import { between, type Instant, toMs } from '../contracts/time.js';
@@ -93,7 +94,7 @@ export function explanationBody(explanation: Explanation, result: ResultBody | u
   };
 }
 
-export function statusBody(ports: ApiPorts): StatusBody {
+export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody {
   const status = ports.plane.status();
   const now = ports.plane.now();
   return {
@@ -116,6 +117,8 @@ export function statusBody(ports: ApiPorts): StatusBody {
     loop: loopBody(status),
     cpu: cpuBody(status),
     functions: { registered: ports.functions.list().length, running: ports.functions.runningCount() },
+    ffi: ports.ffi,
+    resources: { atMs: atMs(resources.at), functions: resources.functions, others: resources.others },
   };
 }
 

@@ -6,11 +6,13 @@
  *   readings   copied from the status when a scraper asks; the hot paths know nothing of metrics
  *
  * Labels are bounded: routes, methods, statuses, outcomes and codes are fixed sets; function names are not, so the first
- * 200 distinct names are labels and the rest is `other`.
+ * 200 distinct names are labels and the rest is `other`. What functions use is told of the 20 that use most CPU; all others are
+ * added up in `other`.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaunchOutcome } from '../contracts/function.js';
 import type { StatusBody } from '../contracts/http.js';
+import type { FunctionUse } from '../contracts/resources.js';
 import type { SchedulerCounters } from '../contracts/scheduler.js';
 import { turnaroundMs } from './bodies.js';
 
@@ -65,7 +67,7 @@ export class Metrics {
   readonly #readings: readonly Reading[];
 
   constructor() {
-    this.#readings = readings(this.registry);
+    this.#readings = [...readings(this.registry), functionUse(this.registry, this.#functions)];
     const registers = [this.registry];
     this.#invocations = new Counter({
       name: 'sfsd_invocations_total',
@@ -269,6 +271,28 @@ function cpuSeconds(registry: Registry): Reading {
   return ({ cpu }) => {
     counter.reset();
     for (const part of cpuParts) counter.inc({ part }, cpu[`${part}Ms`] / 1000);
+  };
+}
+
+/** Gauges: a function that is not among the first any more is counted in `other`, so yesterday's rows must go. */
+function functionUse(registry: Registry, labels: BoundedLabels): Reading {
+  const gauge = (name: string, help: string): Gauge =>
+    new Gauge({ name, help, labelNames: ['function'], registers: [registry] });
+  const instances = gauge('sfsd_function_instances', 'Live invocations of a function.');
+  const cores = gauge(
+    'sfsd_function_cpu_cores',
+    'Cores that the leading processes of a function use, up to 128 processes of all functions.',
+  );
+  const memory = gauge('sfsd_function_memory_bytes', 'Resident memory of the same processes.');
+  return ({ resources }) => {
+    for (const each of [instances, cores, memory]) each.reset();
+    const add = (label: string, use: FunctionUse): void => {
+      instances.inc({ function: label }, use.instances);
+      cores.inc({ function: label }, use.cpuCores);
+      memory.inc({ function: label }, use.memoryBytes);
+    };
+    for (const { functionName, ...use } of resources.functions) add(labels.of(functionName), use);
+    if (resources.others.functions > 0) add('other', resources.others);
   };
 }
 

@@ -6,6 +6,8 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { Credentials, FunctionStore, Launch } from '../contracts/function.js';
+import type { FfiBody } from '../contracts/http.js';
+import type { ResourceView } from '../contracts/resources.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
 
 /** The start time of a pid, for registrations that name a pid alone. */
@@ -25,6 +27,9 @@ export interface ApiPorts {
   /** True from SIGTERM on: `/healthz` answers 503. */
   readonly stopping: () => boolean;
   readonly version: string;
+  readonly ffi: FfiBody;
+  /** What the live invocations of each function use; read at most once a second, and only when asked. */
+  readonly resources: () => Promise<ResourceView>;
   readonly config: Pick<SfsdConfig, 'functions'>;
   readonly logger: Logger;
 }

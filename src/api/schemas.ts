@@ -4,6 +4,7 @@
  */
 import type { SfsdConfig } from '../contracts/config.js';
 import { policyNames } from '../contracts/invocation.js';
+import { resourceFunctionsMax } from '../contracts/resources.js';
 import { counterNames, decisionKinds, lifeStates } from '../contracts/scheduler.js';
 import { taskGroupTidsMax } from '../contracts/task-group.js';
 
@@ -183,6 +184,34 @@ const workerSchema = record(
   ['invocation'],
 );
 
+const useFields = {
+  instances: { ...count, description: 'Live invocations.' },
+  measured: { ...count, description: 'Those whose leading process was read.' },
+  cpuCores: { ...share, description: '1: one core in full, since the last look or their start.' },
+  memoryBytes: { ...count, description: 'Resident memory of what was measured.' },
+};
+
+const resourcesSchema = record({
+  atMs: instantMs,
+  functions: {
+    ...listOf(record({ functionName: text, ...useFields })),
+    maxItems: resourceFunctionsMax,
+    description: 'Those that use most CPU, most first.',
+  },
+  others: record({ functions: count, ...useFields }),
+});
+
+const ffiName = { type: 'string', enum: ['koffi', 'ffi-napi'] } as const;
+const ffiSchema = record(
+  {
+    configured: ffiName,
+    control: ffiName,
+    scheduling: ffiName,
+    reason: { ...text, description: 'Why one of them is not the one configured.' },
+  },
+  ['reason'],
+);
+
 const statusSchema = record(
   {
     version: text,
@@ -212,6 +241,8 @@ const statusSchema = record(
       hostShare: share,
     }),
     functions: record({ registered: count, running: count }),
+    ffi: ffiSchema,
+    resources: resourcesSchema,
   },
   ['modeReason'],
 );

@@ -23,7 +23,7 @@ export async function statusRoutes(app: FastifyInstance, context: ApiContext): P
         response: { 200: { description: 'Now.', ...ref('StatusBody') }, ...failures() },
       },
     },
-    async (): Promise<StatusBody> => statusBody(ports),
+    async (): Promise<StatusBody> => statusBody(ports, await ports.resources()),
   );
 
   app.get(
@@ -62,7 +62,7 @@ export async function statusRoutes(app: FastifyInstance, context: ApiContext): P
       },
     },
     async (_request, reply) => {
-      const text = await metrics.scrape(statusBody(ports), {
+      const text = await metrics.scrape(statusBody(ports, await ports.resources()), {
         resultsKept: results.count,
         resultsBytes: results.bytes,
         resultsDropped: results.dropped,

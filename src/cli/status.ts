@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { StatusBody } from '../contracts/http.js';
 import { withClient } from './connect.js';
 import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { useHead, useRows } from './function-use.js';
 import { shareText, timeText } from './quantities.js';
 import { paint } from './terminal.js';
 
@@ -29,6 +30,15 @@ async function printStatus(context: CliContext, status: StatusBody): Promise<voi
   terminal.out(`${paint(terminal, 'bold', head)}${status.stopping ? ', stopping' : ''}\n\n`);
   terminal.out(textTable({ rows: facts(status), columns }));
   terminal.out(`\n${textTable({ head: workerHead, rows: workerRows(status), right: [0, 1], columns })}`);
+  const use = useRows(status);
+  if (use.length > 0) terminal.out(`\n${textTable({ head: useHead, rows: use, right: [0, 1, 2], columns })}`);
+}
+
+/** Which FFI makes the kernel calls, and why not the one that was configured. */
+export function ffiText({ ffi }: StatusBody): string {
+  const used =
+    ffi.control === ffi.scheduling ? ffi.control : `${ffi.control}, scheduling by ${ffi.scheduling}`;
+  return ffi.reason === undefined ? used : `${used}; ${ffi.configured} was configured: ${ffi.reason}`;
 }
 
 export const workerHead = ['worker', 'for', 'function', 'invocation'] as const;
@@ -53,6 +63,7 @@ function facts(status: StatusBody): string[][] {
   return [
     ['mode', status.modeReason === undefined ? status.mode : `${status.mode}: ${status.modeReason}`],
     ['policy', status.policy],
+    ['FFI', ffiText(status)],
     ['slice S', timeText(status.sliceMs)],
     ['queue', `${status.queueLength} waiting, ${status.blocked} blocked`],
     ['live', `${status.live} of at most ${status.liveMax}`],

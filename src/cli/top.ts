@@ -16,7 +16,9 @@ const intervalMinMs = 50;
 export function addTopCommand(program: Command, context: CliContext): void {
   const command = program
     .command('top')
-    .description('watch S, the queue, FILTER workers, rates, the budget and the daemon’s own CPU time')
+    .description(
+      'watch S, the queue, FILTER workers, what functions use, rates, the budget and the daemon’s own CPU time',
+    )
     .option('--interval <ms>', 'between two looks, in milliseconds', parseInterval, 1000)
     .option('--once', 'print one view and end')
     .addHelpText('after', '\nq quits.\n\nExamples:\n  sfsd top\n  sfsd top --interval 250\n  sfsd top --once')

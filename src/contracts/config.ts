@@ -4,6 +4,21 @@
  */
 import type { PolicyName } from './invocation.js';
 
+/** Who makes the kernel calls: linux/libc.ts. */
+export type FfiName = 'koffi' | 'ffi-napi';
+
+/** Processes that run already and are registered at start: all that is given must fit. */
+export interface AdoptRule {
+  /** Name of the program's file, or of the process where that cannot be read. */
+  readonly name?: string;
+  readonly uid?: number;
+  /** What the command line holds, for programs that are run by an interpreter. */
+  readonly commandHolds?: string;
+  /** Absent: the process's name. */
+  readonly functionName?: string;
+  readonly policy?: PolicyName;
+}
+
 export interface SfsdConfig {
   readonly socket: {
     readonly path: string;
@@ -56,5 +71,7 @@ export interface SfsdConfig {
     /** Finished asynchronous results kept. */
     readonly resultsMax: number;
   };
+  readonly linux: { readonly ffi: FfiName };
+  readonly adopt: { readonly rules: readonly AdoptRule[] };
   readonly log: { readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };
 }

@@ -25,7 +25,9 @@
  *   sfsd-invocation-id, sfsd-turnaround-ms, sfsd-cpu-ms, sfsd-exit
  * Request headers: `sfsd-id`, `sfsd-source` (default `api`), `sfsd-policy`, `sfsd-arrived-at-ms` (an Instant: replay only).
  */
+import type { FfiName } from './config.js';
 import type { PolicyName } from './invocation.js';
+import type { FunctionUse } from './resources.js';
 import type { DecisionKind, LifeState, SchedulerCounters } from './scheduler.js';
 
 export interface ErrorBody {
@@ -159,4 +161,22 @@ export interface StatusBody {
     readonly hostShare: number;
   };
   readonly functions: { readonly registered: number; readonly running: number };
+  readonly ffi: FfiBody;
+  readonly resources: ResourcesBody;
+}
+
+/** Who makes the kernel calls of each plane. */
+export interface FfiBody {
+  readonly configured: FfiName;
+  readonly control: FfiName;
+  readonly scheduling: FfiName;
+  /** Why one of them is not the one configured; absent: both are. */
+  readonly reason?: string;
+}
+
+/** contracts/resources.ts says what the numbers mean. */
+export interface ResourcesBody {
+  readonly atMs: number;
+  readonly functions: readonly (FunctionUse & { readonly functionName: string })[];
+  readonly others: FunctionUse & { readonly functions: number };
 }

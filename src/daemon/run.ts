@@ -1,8 +1,8 @@
 /**
  * The composition root: the only place where adapters are constructed.
  *
- *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. scheduling thread, plane  5. own priority
- *          6. spawner, functions  7. API on its socket -> ready
+ *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. what forks: processes to adopt, pidusage's first
+ *          call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready
  *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
  *          spawner, the cgroups: within 5 s
  *
@@ -13,18 +13,22 @@ import { listen } from '../api/listen.js';
 import { createServer } from '../api/server.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
-import { loadKoffiLibc } from '../linux/koffi-libc.js';
+import type { Clock } from '../contracts/time.js';
 import type { Libc } from '../linux/libc.js';
 import { MonotonicClock } from '../linux/monotonic-clock.js';
+import { adopt, findAdoptable } from './adoption.js';
 import { loadConfig } from './config/config.js';
 import { raiseControlPlane } from './control-priority.js';
 import { CpuAccounts } from './cpu-accounts.js';
+import { ffiBody, openLibc, type PlaneReports, warnOfFallback } from './ffi.js';
 import { FunctionRoom } from './function-room.js';
 import { createLogger } from './logger.js';
 import { peerCredentials, startTimeOf } from './peers.js';
 import { probePermission } from './permission.js';
 import { type Scheduling, startScheduling } from './plane/scheduling.js';
+import { ProcessUsage, primeProcessUsage } from './process-usage.js';
 import { Releases } from './releases.js';
+import { FunctionResources } from './resource-view.js';
 import { packageVersion } from './version.js';
 
 export interface DaemonOptions {
@@ -80,10 +84,13 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   const ending = new Ending(log);
   // Released last: a second SIGTERM must not cut an orderly stop short.
   ending.listenToSignals(releases);
-  const libc = loadLibc();
+  const { libc, report } = openLibc(config.linux.ffi);
   const clock = new MonotonicClock(libc);
   const permission = probePermission(libc, config);
   if (permission.mode === 'off') log.warn({ event: 'realtime_off', reason: permission.reason });
+
+  const adoptable = await findAdoptable({ rules: config.adopt.rules, libc, log });
+  await primeProcessUsage();
 
   const accounts = new CpuAccounts({ libc, clock });
   const scheduling = await startScheduling({
@@ -112,7 +119,10 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   accounts.countSpawner(() => room.spawnerPid);
   const priority = raiseControlPlane({ config, libc, permission, log, schedulingTid: scheduling.tid });
   releases.push('priority', async () => priority.close());
-  await openApi(context, { libc, scheduling, room });
+  adopt(adoptable, { plane: scheduling.plane, log });
+  const ffi = { configured: config.linux.ffi, control: report, scheduling: scheduling.ffi };
+  warnOfFallback(ffi, log);
+  await openApi(context, { libc, clock, scheduling, room, ffi });
   // Released first: demoted and refused before anything is torn down.
   releases.push('work', async () => {
     await scheduling.stop();
@@ -127,20 +137,21 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   return { ended: ending.ended };
 }
 
-function loadLibc(): Libc {
-  const loaded = loadKoffiLibc();
-  if (loaded.ok) return loaded.libc;
-  throw new SfsdError('SFSD_ERR_KERNEL', { call: 'loading the C library', reason: loaded.reason });
-}
-
 interface ApiParts {
   readonly libc: Libc;
+  readonly clock: Clock;
   readonly scheduling: Scheduling;
   readonly room: FunctionRoom;
+  readonly ffi: PlaneReports;
 }
 
 async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
-  const { libc, scheduling, room } = parts;
+  const { libc, clock, scheduling, room, ffi } = parts;
+  const resources = new FunctionResources({
+    clock,
+    live: () => scheduling.plane.liveInvocations(),
+    read: new ProcessUsage().read,
+  });
   const app = createServer({
     functions: room.store,
     launch: room.launch,
@@ -150,6 +161,8 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
     daemonUid: process.getuid?.() ?? 0,
     stopping: () => scheduling.plane.stopping,
     version: packageVersion(),
+    ffi: ffiBody(ffi),
+    resources: () => resources.look(),
     config,
     logger: log,
   });

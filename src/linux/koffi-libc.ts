@@ -1,199 +1,38 @@
 /**
  * The kernel calls through koffi: prebuilt, nothing to compile, about 0.1 us a call on top of the call itself.
  *
- * Pointers are declared `void *` and given typed arrays, which koffi passes by address without a copy. Calls that older C
- * libraries lack (epoll_pwait2, pidfd_open, sched_setattr) go through syscall(2) by number: one path for every C library.
- * syscall(2) is variadic in C, but for integer and pointer arguments both Linux ABIs here pass them as for a fixed list.
+ * Pointers are declared `void *` and given typed arrays, which koffi passes by address without a copy.
  */
 import { createRequire } from 'node:module';
 import { reasonOf } from '../contracts/errors.js';
-import type { Libc, LoadLibc } from './libc.js';
+import type { LoadLibc } from './libc.js';
+import { type Binding, type Call, libcOver, type Machine, machineOf } from './libc-calls.js';
 
 type Koffi = typeof import('koffi');
-type Call = (...values: readonly unknown[]) => number;
-
-/** Numbers that differ between the two machines served; the later calls got one number for all. */
-const machineCalls = {
-  x64: { schedSetattr: 314, schedGetattr: 315, getpriority: 140, setpriority: 141 },
-  arm64: { schedSetattr: 274, schedGetattr: 275, getpriority: 141, setpriority: 140 },
-} as const;
-const pidfdSendSignalCall = 424;
-const pidfdOpenCall = 434;
-const epollPwait2Call = 441;
-
-const invalidArgument = 22;
-const closeOnExec = 0o2000000;
-const nonBlocking = 0o4000;
-const familyUnix = 1;
-const solSocket = 1;
-const scmRights = 1;
-const soPeercred = 17;
-const msgDontwaitNosignal = 0x40 | 0x4000;
-const atEmptyPath = 0x1000;
-const statxNlink = 4;
-/** Bytes of struct statx, and the 32-bit word that holds stx_nlink. */
-const statxBytes = 256;
-const statxNlinkWord = 4;
-const epollCloexec = closeOnExec;
-/** Most file descriptors in one message; the spawner's protocol sends at most 4. */
-const fdsPerMessageMax = 16;
 
 export const loadKoffiLibc: LoadLibc = () => {
-  if (process.platform !== 'linux' || (process.arch !== 'x64' && process.arch !== 'arm64')) {
-    return { ok: false, reason: `no kernel calls are known for ${process.platform} on ${process.arch}` };
-  }
+  const machine = machineOf();
+  if (typeof machine !== 'string') return { ok: false, reason: machine.reason };
   try {
     const koffi = createRequire(import.meta.url)('koffi') as Koffi;
-    return { ok: true, libc: bind(koffi, process.arch) };
+    return { ok: true, libc: libcOver('koffi', bind(koffi, machine)) };
   } catch (thrown) {
     return { ok: false, reason: `koffi cannot be loaded: ${reasonOf(thrown)}` };
   }
 };
 
-function bind(koffi: Koffi, machine: keyof typeof machineCalls): Libc {
+function bind(koffi: Koffi, machine: Machine): Binding {
   const library = koffi.load(null);
-  const declare = (name: string, parameters: readonly string[], result = 'int'): Call =>
-    library.func(name, result, [...parameters]) as unknown as Call;
-  const errno = koffi.errno as () => number;
-  /** -1 becomes the negative errno, read at once: the next call into the C library may change it. */
-  const settle = (result: number): number => (result === -1 ? -errno() : result);
-  const shared: Binding = { declare, settle, machine };
   return {
-    name: 'koffi',
-    ...scheduling(shared),
-    ...waiting(shared),
-    ...files(shared),
-    ...channels(shared, koffi),
+    declare: (name, parameters, result = 'int') =>
+      library.func(name, result, [...parameters]) as unknown as Call,
+    errno: koffi.errno as () => number,
+    sendmsg: sendmsgBy(koffi),
+    machine,
   };
 }
 
-interface Binding {
-  readonly declare: (name: string, parameters: readonly string[], result?: string) => Call;
-  readonly settle: (result: number) => number;
-  readonly machine: keyof typeof machineCalls;
-}
-
-type Part<Names extends keyof Libc> = Pick<Libc, Names>;
-
-function scheduling({
-  declare,
-  settle,
-  machine,
-}: Binding): Part<
-  | 'gettid'
-  | 'schedSetscheduler'
-  | 'schedGetscheduler'
-  | 'schedGetpriority'
-  | 'schedSetattr'
-  | 'schedGetattr'
-  | 'schedSetaffinity'
-  | 'schedGetaffinity'
-  | 'getpriority'
-  | 'setpriority'
-  | 'clockGettime'
-> {
-  const gettid = declare('gettid', []);
-  const setscheduler = declare('sched_setscheduler', ['int', 'int', 'void *']);
-  const getscheduler = declare('sched_getscheduler', ['int']);
-  const getparam = declare('sched_getparam', ['int', 'void *']);
-  const setaffinity = declare('sched_setaffinity', ['int', 'size_t', 'void *']);
-  const getaffinity = declare('sched_getaffinity', ['int', 'size_t', 'void *']);
-  const clockGettime = declare('clock_gettime', ['int', 'void *']);
-  const attributesCall = declare('syscall', ['int64_t', 'int', 'void *', 'uint32_t', 'uint32_t'], 'int64_t');
-  const niceCall = declare('syscall', ['int64_t', 'int', 'int', 'int'], 'int64_t');
-  const numbers = machineCalls[machine];
-  const parameter = new Int32Array(1);
-  return {
-    gettid: () => settle(gettid()),
-    schedSetscheduler(tid, policy, priority) {
-      parameter[0] = priority;
-      return settle(setscheduler(tid, policy, parameter));
-    },
-    schedGetscheduler: (tid) => settle(getscheduler(tid)),
-    schedGetpriority(tid) {
-      const result = settle(getparam(tid, parameter));
-      return result < 0 ? result : (parameter[0] ?? 0);
-    },
-    schedSetattr: (tid, attributes) => settle(attributesCall(numbers.schedSetattr, tid, attributes, 0, 0)),
-    schedGetattr: (tid, attributes) =>
-      settle(attributesCall(numbers.schedGetattr, tid, attributes, attributes.length, 0)),
-    schedSetaffinity: (tid, mask) => settle(setaffinity(tid, mask.length, mask)),
-    schedGetaffinity: (tid, mask) => settle(getaffinity(tid, mask.length, mask)),
-    getpriority: (tid) => settle(niceCall(numbers.getpriority, 0, tid, 0)),
-    setpriority: (tid, nice) => settle(niceCall(numbers.setpriority, 0, tid, nice)),
-    clockGettime: (clock, into) => settle(clockGettime(clock, into)),
-  };
-}
-
-function waiting({
-  declare,
-  settle,
-}: Binding): Part<
-  'epollCreate' | 'epollControl' | 'epollWait' | 'eventfd' | 'pidfdOpen' | 'pidfdSendSignal' | 'kill'
-> {
-  const create = declare('epoll_create1', ['int']);
-  const control = declare('epoll_ctl', ['int', 'int', 'int', 'void *']);
-  const pwait2 = declare(
-    'syscall',
-    ['int64_t', 'int', 'void *', 'int', 'void *', 'void *', 'size_t'],
-    'int64_t',
-  );
-  const eventfd = declare('eventfd', ['uint32_t', 'int']);
-  const pidfdOpen = declare('syscall', ['int64_t', 'int', 'uint32_t'], 'int64_t');
-  const pidfdSendSignal = declare('syscall', ['int64_t', 'int', 'int', 'void *', 'uint32_t'], 'int64_t');
-  const kill = declare('kill', ['int', 'int']);
-  /** struct timespec as 32-bit halves: seconds low, high, nanoseconds low, high; written without BigInts. */
-  const timeout = new Uint32Array(4);
-  return {
-    epollCreate: () => settle(create(epollCloexec)),
-    epollControl: (epoll, operation, fd, event) => settle(control(epoll, operation, fd, event)),
-    epollWait(epoll, events, count, timeoutNs) {
-      if (timeoutNs < 0) return settle(pwait2(epollPwait2Call, epoll, events, count, null, null, 8));
-      const seconds = Math.floor(timeoutNs / 1e9);
-      timeout[0] = seconds % 2 ** 32;
-      timeout[1] = Math.floor(seconds / 2 ** 32);
-      timeout[2] = timeoutNs - seconds * 1e9;
-      return settle(pwait2(epollPwait2Call, epoll, events, count, timeout, null, 8));
-    },
-    eventfd: (initial) => settle(eventfd(initial, closeOnExec | nonBlocking)),
-    pidfdOpen: (pid) => settle(pidfdOpen(pidfdOpenCall, pid, 0)),
-    pidfdSendSignal: (pidfd, signal) => settle(pidfdSendSignal(pidfdSendSignalCall, pidfd, signal, null, 0)),
-    kill: (pid, signal) => settle(kill(pid, signal)),
-  };
-}
-
-function files({
-  declare,
-  settle,
-}: Binding): Part<'open' | 'close' | 'read' | 'pread' | 'write' | 'linkCount'> {
-  const open = declare('open', ['str', 'int', 'int']);
-  const close = declare('close', ['int']);
-  const read = declare('read', ['int', 'void *', 'size_t'], 'int64_t');
-  const pread = declare('pread', ['int', 'void *', 'size_t', 'int64_t'], 'int64_t');
-  const write = declare('write', ['int', 'void *', 'size_t'], 'int64_t');
-  const statx = declare('statx', ['int', 'void *', 'int', 'uint32_t', 'void *']);
-  const stats = new Uint32Array(statxBytes / 4);
-  const emptyPath = new Uint8Array(1);
-  return {
-    open: (path, flags) => settle(open(path, flags | closeOnExec, 0o644)),
-    close: (fd) => settle(close(fd)),
-    read: (fd, into, length) => settle(read(fd, into, length)),
-    pread: (fd, into, length) => settle(pread(fd, into, length, 0)),
-    write: (fd, from, length) => settle(write(fd, from, length)),
-    linkCount(fd) {
-      const result = settle(statx(fd, emptyPath, atEmptyPath, statxNlink, stats));
-      return result < 0 ? result : (stats[statxNlinkWord] ?? 0);
-    },
-  };
-}
-
-function channels(
-  { declare, settle }: Binding,
-  koffi: Koffi,
-): Part<'pipe' | 'socketpair' | 'sendWithFds' | 'peerCredentials'> {
-  const pipe2 = declare('pipe2', ['void *', 'int']);
-  const socketpair = declare('socketpair', ['int', 'int', 'int', 'void *']);
-  const getsockopt = declare('getsockopt', ['int', 'int', 'int', 'void *', 'void *']);
+function sendmsgBy(koffi: Koffi): Binding['sendmsg'] {
   // Anonymous types: a second worker thread binds the same names in the same process.
   const vector = koffi.struct({ base: 'void *', length: 'size_t' });
   const message = koffi.struct({
@@ -208,31 +47,18 @@ function channels(
   const sendmsg = koffi
     .load(null)
     .func('sendmsg', 'int64_t', ['int', koffi.pointer(message), 'int']) as unknown as Call;
-  /** struct cmsghdr: length (64 bits), level, type, then the descriptors. */
-  const control = new Int32Array(4 + fdsPerMessageMax);
-  const length = new Int32Array(1);
-  return {
-    pipe: (into) => settle(pipe2(into, closeOnExec)),
-    socketpair: (type, into) => settle(socketpair(familyUnix, type | closeOnExec, 0, into)),
-    sendWithFds(socket, bytes, byteCount, fds) {
-      if (fds.length > fdsPerMessageMax) return -invalidArgument;
-      control.set([16 + 4 * fds.length, 0, solSocket, scmRights, ...fds]);
-      // CMSG_SPACE rounds up to 8 bytes.
-      const controlLength = fds.length === 0 ? 0 : 16 + 4 * (fds.length + (fds.length % 2));
-      const header = {
+  return (socket, { bytes, byteCount, control, controlLength, flags }) =>
+    sendmsg(
+      socket,
+      {
         name: null,
         nameLength: 0,
         vectors: [{ base: bytes, length: byteCount }],
         vectorCount: 1,
-        control: fds.length === 0 ? null : control,
+        control: controlLength === 0 ? null : control,
         controlLength,
         flags: 0,
-      };
-      return settle(sendmsg(socket, header, msgDontwaitNosignal));
-    },
-    peerCredentials(socket, into) {
-      length[0] = 12;
-      return settle(getsockopt(socket, solSocket, soPeercred, into, length));
-    },
-  };
+      },
+      flags,
+    );
 }

@@ -6,9 +6,11 @@
  * allocates on a hot path. One conformance suite (test/conformance) is run against each implementation.
  */
 
+import type { FfiName } from '../contracts/config.js';
+
 export interface Libc {
   /** Which implementation this is, for `doctor` and the log. */
-  readonly name: string;
+  readonly name: FfiName;
 
   // Scheduling: sched(7). `tid` 0 is the calling thread.
   gettid(): number;

@@ -19,6 +19,7 @@ import type {
   LaunchRequest,
 } from '../../src/contracts/function.js';
 import { type EndReason, type InvocationKey, invocationKey } from '../../src/contracts/invocation.js';
+import type { ResourceView } from '../../src/contracts/resources.js';
 import type { Decision } from '../../src/contracts/scheduler.js';
 import type {
   Explanation,
@@ -334,6 +335,16 @@ export const functionsConfig: ApiPorts['config']['functions'] = {
   resultsMax: 3,
 };
 
+/** Two functions by name, and three more together. */
+export const resources: ResourceView = {
+  at: instant(4_000_000),
+  functions: [
+    { functionName: 'busy', instances: 3, measured: 2, cpuCores: 1.25, memoryBytes: 3_145_728 },
+    { functionName: 'idle', instances: 1, measured: 1, cpuCores: 0, memoryBytes: 1_048_576 },
+  ],
+  others: { functions: 3, instances: 5, measured: 0, cpuCores: 0.5, memoryBytes: 4096 },
+};
+
 export const daemonUid = 4242;
 
 export function rig(): Rig {
@@ -361,6 +372,8 @@ export function rig(): Rig {
     daemonUid,
     stopping: () => world.stopping,
     version: '1.2.3',
+    ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+    resources: async () => resources,
     config: { functions: functionsConfig },
     logger: pino({ level: 'debug' }, sink),
   };

@@ -12,7 +12,7 @@ import type { LaunchOutcome } from '../../src/contracts/function.js';
 import type { StatusBody } from '../../src/contracts/http.js';
 import { instant } from '../../src/contracts/time.js';
 import { Caller } from './caller.js';
-import { functionsConfig, rig, serve } from './simulated.js';
+import { functionsConfig, resources, rig, serve } from './simulated.js';
 
 t.setTimeout(120_000);
 
@@ -40,11 +40,13 @@ t.test('status tells of the plane in milliseconds and shares', async (t) => {
     loop: { samples: 100, lateP50Ms: 0.03, lateP99Ms: 0.16, lateMaxMs: 0.4 },
     cpu: { cores: 2, elapsedMs: 10_000, pollingMs: 50, schedulingMs: 30, controlMs: 100, spawnerMs: 20 },
     functions: { registered: 1, running: 0 },
+    ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
   });
   t.same(body.workers, [
     { worker: 0, invocation: { id: 'busy', source: 'api', functionName: 'f', forMs: 2.5 } },
     { worker: 1 },
   ]);
+  t.same(body.resources, { atMs: 4000, functions: resources.functions, others: resources.others });
   t.equal(body.cpu.hostShare, 0.01);
   t.equal(body.counters.observations, 12);
 });
@@ -85,6 +87,10 @@ t.test('metrics follow the plane and count what was answered', async (t) => {
     'sfsd_scheduler_budget_pauses_total 9',
     'sfsd_loop_late_seconds{quantile="0.99"} 0.00016',
     'sfsd_cpu_seconds_total{part="control"} 0.1',
+    'sfsd_function_instances{function="busy"} 3',
+    'sfsd_function_cpu_cores{function="busy"} 1.25',
+    'sfsd_function_memory_bytes{function="idle"} 1048576',
+    'sfsd_function_instances{function="other"} 5',
     'sfsd_results_kept 1',
     'sfsd_results_bytes 3',
     'sfsd_invocations_total{function="a",outcome="succeeded"} 1',
@@ -118,7 +124,7 @@ t.test('function names beyond the bound share one label', async (t) => {
   };
   for (let index = 0; index < functionLabelsMax + 50; index += 1) metrics.ran(`f${index}`, outcome);
   metrics.ran('f0', outcome);
-  const text = await metrics.scrape(statusBody(rig().ports), {
+  const text = await metrics.scrape(statusBody(rig().ports, resources), {
     resultsKept: 0,
     resultsBytes: 0,
     resultsDropped: 0,

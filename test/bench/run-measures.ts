@@ -3,6 +3,7 @@
  * own and does not keep the others from running.
  */
 import { reasonOf } from '../../src/contracts/errors.js';
+import { ffiMeasure } from './ffi.js';
 import { fullMeasure } from './full.js';
 import { launchMeasure } from './launch.js';
 import { combine, type Figure, type Measure, type MeasureContext, type Row } from './measure.js';
@@ -21,6 +22,7 @@ export const measures: readonly Measure[] = [
   registrationsMeasure,
   registrationsRealMeasure,
   launchMeasure,
+  ffiMeasure,
 ];
 
 export interface Fault {

@@ -67,6 +67,15 @@ export const statusBody: StatusBody = {
     hostShare: 0.00684,
   },
   functions: { registered: 4, running: 5 },
+  ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+  resources: {
+    atMs: 7_383_000,
+    functions: [
+      { functionName: 'fib', instances: 3, measured: 3, cpuCores: 1.257, memoryBytes: 31_457_280 },
+      { functionName: 'hello', instances: 2, measured: 2, cpuCores: 0.01, memoryBytes: 2_097_152 },
+    ],
+    others: { functions: 0, instances: 0, measured: 0, cpuCores: 0, memoryBytes: 0 },
+  },
 };
 
 export function decision(

@@ -32,6 +32,8 @@ t.test('status prints one fact a line and one row for each worker', async (t) =>
   t.match(out, /^budget {7}41\.2% of the window used, at most 93\.0%$/m);
   t.match(out, /^ {5}0 {2}3\.21 ms {2}fib {7}api\/7f3a$/m);
   t.match(out, /^ {5}1 {11}idle$/m);
+  t.match(out, /^125\.7% +30\.0 MiB +3 +fib$/m);
+  t.match(out, /^FFI +koffi$/m);
   t.ok(widest(out) <= 80, 'fits 80 columns');
 });
 
@@ -94,6 +96,28 @@ t.test('the top view of 64 workers fits 80 x 24 and counts those it leaves out',
   t.ok(lines.every((line) => line.length <= 80));
   t.match(lines.join('\n'), /and \d+ more workers, \d+ of them busy/);
   t.match(lines.join('\n'), /not answering: No sfsd answers/);
+});
+
+t.test('top shows what functions use, and adds up those that do not fit', async (t) => {
+  const functions = Array.from({ length: 20 }, (_, index) => ({
+    functionName: `f${index}`,
+    instances: 2,
+    measured: index === 19 ? 0 : 1,
+    cpuCores: index === 19 ? 0 : 0.5,
+    memoryBytes: index === 19 ? 0 : 1_048_576,
+  }));
+  const others = { functions: 4, instances: 4, measured: 4, cpuCores: 0.25, memoryBytes: 1_048_576 };
+  const now = { ...statusBody, resources: { atMs: 0, functions, others } };
+  const all = topLines({ now, columns: 80, rows: Number.POSITIVE_INFINITY }).join('\n');
+  t.match(all, /^ {5}CPU +memory +running {2}function$/m);
+  t.match(all, /^ {3}50\.0% +1\.0 MiB +2 \(1 read\) {2}f0$/m);
+  t.match(all, /^ {7}- +- +2 {2}f19$/m);
+  t.match(all, /^ {3}25\.0% +1\.0 MiB +4 {2}and 4 more$/m);
+  const short = topLines({ now, columns: 80, rows: 24 });
+  t.ok(short.length <= 24, `${short.length} lines`);
+  t.match(short.join('\n'), /^ +\d+\.\d% .* {2}and \d+ more$/m);
+  const idle = { ...statusBody, resources: { ...statusBody.resources, functions: [] } };
+  t.notMatch(topLines({ now: idle, columns: 80, rows: 24 }).join('\n'), /memory/);
 });
 
 t.test('why tells every kind of decision in a sentence of its own', async (t) => {

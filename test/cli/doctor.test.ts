@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { Finding } from '../../src/cli/doctor/finding.js';
 import { judgeKernelRelease, judgeThrottling } from '../../src/cli/doctor/kernel.js';
+import { type FoundProcess, judgeProcesses } from '../../src/cli/doctor/processes.js';
 import { overrides } from '../../src/cli/start.js';
 import { ContractServer, statusBody } from './contract-server.js';
 import { run } from './run-in-process.js';
@@ -29,12 +30,62 @@ t.test('kernels before 6.12 lack the fair server', async (t) => {
   t.equal(judgeKernelRelease('7.0').state, 'ok');
 });
 
+t.test('other daemons and real-time processes above the scheduling plane are warnings', async (t) => {
+  const found = (pid: number, fields: Partial<FoundProcess>): FoundProcess => ({
+    pid,
+    ppid: 1,
+    name: `p${pid}`,
+    priority: 0,
+    ...fields,
+  });
+  const cmd = 'node --single-threaded-gc /opt/sfsd/bin/../dist/src/cli/main.js start';
+  const daemon = found(10, { cmd, priority: 25 });
+  const family = [daemon, found(11, { ppid: 10, priority: 15 }), found(12, { ppid: 11, priority: 5 })];
+  const kernel = [found(2, { ppid: 0 }), found(3, { ppid: 2, priority: 99 })];
+  t.match(judgeProcesses([...family, ...kernel]), {
+    state: 'ok',
+    fact: '5 processes, 1 of them sfsd, 0 others real-time',
+  });
+  t.match(judgeProcesses([...family, found(20, { priority: 24 })]), { state: 'ok', fact: /: p20 20 at 24$/ });
+  t.match(judgeProcesses([found(20, { priority: 50 })]), { state: 'degraded', fact: /: p20 20 at 50$/ });
+  t.match(judgeProcesses([daemon, found(30, { cmd })]), { state: 'degraded', fact: /: sfsd is 10, 30$/ });
+});
+
+t.test('an FFI that is not the configured one is told of', async (t) => {
+  const reason = 'ffi-napi cannot be loaded: wrong ELF class';
+  server.status = {
+    ...statusBody,
+    ffi: { configured: 'ffi-napi', control: 'koffi', scheduling: 'koffi', reason },
+  };
+  t.teardown(() => {
+    server.status = statusBody;
+  });
+  const { out } = await run(['doctor', '--json', '--socket', server.socketPath]);
+  const findings = JSON.parse(out) as Finding[];
+  t.match(
+    findings.find(({ subject }) => subject === 'daemon'),
+    { state: 'degraded', advice: `ffi-napi is configured (linux.ffi), but: ${reason}` },
+  );
+  const status = await run(['status', '--socket', server.socketPath], { columns: 200 });
+  t.match(status.out, `koffi; ffi-napi was configured: ${reason}`);
+});
+
 t.test('doctor names every check once, with advice wherever it is not ok', async (t) => {
   const { code, out } = await run(['doctor', '--json', '--socket', server.socketPath]);
   const findings = JSON.parse(out) as Finding[];
   const subjects = findings.map((finding) => finding.subject);
   t.equal(new Set(subjects).size, subjects.length);
-  for (const subject of ['FFI', 'kernel wait', 'privileges', 'promotion', 'throttling', 'cgroups', 'daemon'])
+  for (const subject of [
+    'FFI',
+    'ffi-napi',
+    'processes',
+    'kernel wait',
+    'privileges',
+    'promotion',
+    'throttling',
+    'cgroups',
+    'daemon',
+  ])
     t.ok(subjects.includes(subject), subject);
   for (const { state, subject, advice } of findings) t.equal(advice !== undefined, state !== 'ok', subject);
   t.equal(code, findings.some((finding) => finding.state === 'broken') ? 1 : 0);

@@ -26,6 +26,12 @@ export async function daemonFinding(socket: string | undefined): Promise<Finding
         `${fact}, its loop is late by ${timeText(status.loop.lateP99Ms)} (p99)`,
         'Slices end late. Look for other real-time tasks: ps -eLo rtprio,cls,pid,comm | sort -rn | head',
       );
+    if (status.ffi.reason !== undefined)
+      return degraded(
+        'daemon',
+        `${fact}, kernel calls by ${status.ffi.control} and ${status.ffi.scheduling}`,
+        `${status.ffi.configured} is configured (linux.ffi), but: ${status.ffi.reason}`,
+      );
     return ok('daemon', fact);
   } catch (thrown) {
     if (!(thrown instanceof SfsdError)) throw thrown;

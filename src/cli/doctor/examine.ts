@@ -9,7 +9,8 @@ import { cgroupFinding } from './cgroups.js';
 import { daemonFinding } from './daemon.js';
 import { broken, type Finding, ok } from './finding.js';
 import { autogroupFinding, fairServerFinding, throttlingFinding, waitFinding } from './kernel.js';
-import { compilerFinding, nodeFinding, pythonFinding, spawnerFinding } from './programs.js';
+import { processFinding } from './processes.js';
+import { compilerFinding, ffiNapiFinding, nodeFinding, pythonFinding, spawnerFinding } from './programs.js';
 import { privilegeFinding, promotionFinding } from './realtime.js';
 
 export async function examine(options: { readonly socket: string | undefined }): Promise<readonly Finding[]> {
@@ -24,6 +25,7 @@ export async function examine(options: { readonly socket: string | undefined }):
     ['C compiler', compilerFinding],
     ['Python', pythonFinding],
     ['FFI', () => library],
+    ['ffi-napi', ffiNapiFinding],
     ...withLibc(libc, 'kernel wait', waitFinding),
     ['privileges', privilegeFinding],
     ...withLibc(libc, 'promotion', promotionFinding),
@@ -31,6 +33,7 @@ export async function examine(options: { readonly socket: string | undefined }):
     ['fair server', fairServerFinding],
     ['autogroup', autogroupFinding],
     ['cgroups', cgroupFinding],
+    ['processes', processFinding],
     ['daemon', () => daemonFinding(options.socket)],
   ];
   const findings: Finding[] = [];

@@ -2,6 +2,7 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadFfiNapiLibc } from '../../linux/ffi-napi-libc.js';
 import { broken, degraded, type Finding, ok } from './finding.js';
 
 /** package.json, "engines". */
@@ -45,6 +46,15 @@ export function pythonFinding(): Finding {
     'python3 is missing',
     'Replay runs `burn` only. For fib, md and sa: apt-get install -y --no-install-recommends python3-minimal',
   );
+}
+
+/** Optional: missing is as it should be, unless it is there and does not work. */
+export function ffiNapiFinding(): Finding {
+  const loaded = loadFfiNapiLibc();
+  if (loaded.ok) return ok('ffi-napi', 'the optional peer is loaded too; linux.ffi chooses');
+  if (loaded.reason.includes('Cannot find module'))
+    return ok('ffi-napi', 'the optional peer is not installed; koffi makes the kernel calls');
+  return degraded('ffi-napi', loaded.reason, 'Where linux.ffi asks for it, koffi is used instead.');
 }
 
 function inPath(program: string): string | undefined {

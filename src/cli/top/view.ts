@@ -1,9 +1,10 @@
 /**
  * Two statuses to lines of text. Pure, so that the live view, `--once` and the tests draw the same thing. Lines are cut at the
- * width, and workers that do not fit the height are counted in one line; at 80 x 24 everything but those fits.
+ * width; workers and functions that do not fit the height are each counted in one line; at 80 x 24 everything but those fits.
  */
 import type { StatusBody } from '../../contracts/http.js';
 import type { SchedulerCounters } from '../../contracts/scheduler.js';
+import { useHead, useRows } from '../function-use.js';
 import { shareText, timeText } from '../quantities.js';
 import { workerHead, workerRows } from '../status.js';
 
@@ -65,7 +66,9 @@ export function topLines(view: TopView): string[] {
   const bottom = ['', ...counterLines(rates), ...cpuLines(now, rates), loopLine(now)];
   if (view.trouble !== undefined) bottom.push('', `not answering: ${view.trouble}`);
   const room = view.rows - top.length - bottom.length - 1;
-  return [...top, ...workerLines(now, Math.max(2, room)), ...bottom].map((line) => cut(line, view.columns));
+  const functions = functionLines(now, Math.max(2, Math.floor(room / 2) - 1));
+  const workers = workerLines(now, Math.max(2, room - functions.length));
+  return [...top, ...workers, ...functions, ...bottom].map((line) => cut(line, view.columns));
 }
 
 function headLine(now: StatusBody): string {
@@ -103,6 +106,16 @@ function workerLines(now: StatusBody, room: number): string[] {
   const hidden = now.workers.slice(shown.length);
   const busy = hidden.filter((worker) => worker.invocation !== undefined).length;
   return [...lines, `        and ${hidden.length} more workers, ${busy} of them busy`];
+}
+
+/** At most `room` lines below an empty one; none while nothing runs. */
+function functionLines(now: StatusBody, room: number): string[] {
+  const rows = useRows(now, room - 1);
+  if (rows.length === 0) return [];
+  const lines = [[...useHead], ...rows].map(([cpu = '', memory = '', running = '', name = '']) =>
+    `${cpu.padStart(8)}  ${memory.padStart(11)}  ${running.padStart(12)}  ${name}`.trimEnd(),
+  );
+  return ['', ...lines];
 }
 
 function counterLines(rates: Rates | undefined): string[] {

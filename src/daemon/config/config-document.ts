@@ -10,6 +10,7 @@ interface KeySchema {
   readonly pattern?: string;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly maxItems?: number;
   readonly default: unknown;
   readonly description: string;
 }
@@ -37,6 +38,7 @@ ${sections.join('\n')}`;
 
 function allowed(schema: KeySchema): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
+  if (schema.type === 'array') return `a list, at most ${schema.maxItems}`;
   if (schema.minimum !== undefined) return `${schema.minimum} to ${schema.maximum}`;
   if (schema.type === 'boolean') return '`true`, `false`';
   return schema.pattern === undefined ? 'text' : `text like \`${schema.pattern}\``;

@@ -194,6 +194,34 @@ export const configSchema = {
         description: 'Finished asynchronous results kept.',
       }),
     }),
+    linux: section('How the kernel is called.', {
+      ffi: {
+        enum: ['koffi', 'ffi-napi'],
+        default: 'koffi',
+        description:
+          'Who makes the calls of both planes. ffi-napi 4.0.3 and ref-napi 3.0.3 are optional peers; where they do not load, a warning says why and koffi is used.',
+      },
+    }),
+    adopt: section('Processes that run already when the daemon starts; needs `ps` (Debian: procps).', {
+      rules: {
+        type: 'array',
+        maxItems: 32,
+        default: [],
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          properties: {
+            name: { type: 'string', minLength: 1, maxLength: 255 },
+            uid: { type: 'integer', minimum: 0, maximum: 4_294_967_294 },
+            commandHolds: { type: 'string', minLength: 1, maxLength: 4096 },
+            functionName: { type: 'string', pattern: '^[!-~]{1,256}$' },
+            policy: { enum: ['sfs', 'cfs'] },
+          },
+        },
+        description:
+          'A process that fits all of `name` (of its program), `uid` and `commandHolds` (a part of its command line) that a rule gives is registered as an invocation of `functionName` (absent: its name) under `policy`; the first rule that fits counts, and at most 64 processes are adopted.',
+      },
+    }),
     log: section('pino, one JSON object a line on standard error.', {
       level: {
         enum: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],

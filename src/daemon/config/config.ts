@@ -163,7 +163,7 @@ function faultText(error: ErrorObject, origins: ReadonlyMap<string, string>): st
 }
 
 /** What no single key can say. */
-function crossFaults({ scheduler, priorities }: SfsdConfig): string[] {
+function crossFaults({ scheduler, priorities, adopt }: SfsdConfig): string[] {
   const faults: string[] = [];
   if (scheduler.sliceMinMs > scheduler.sliceMaxMs) {
     faults.push('scheduler.sliceMinMs must not be above scheduler.sliceMaxMs');
@@ -172,6 +172,10 @@ function crossFaults({ scheduler, priorities }: SfsdConfig): string[] {
   if (!(filter < control && control < spawner && spawner < scheduling)) {
     faults.push('priorities must rise: filter < control < spawner < scheduling');
   }
+  adopt.rules.forEach(({ name, uid, commandHolds }, index) => {
+    if (name === undefined && uid === undefined && commandHolds === undefined)
+      faults.push(`adopt.rules[${index}] fits every process: give it a name, a uid or commandHolds`);
+  });
   return faults;
 }
 

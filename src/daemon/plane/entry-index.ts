@@ -55,6 +55,12 @@ export class EntryIndex<Entry extends Indexed<Entry>> {
     return entry;
   }
 
+  /** All of them, those that share no slot in the order of their slots. */
+  visit(each: (entry: Entry) => void): void {
+    for (const entry of this.#slots) if (entry !== undefined) each(entry);
+    for (const entry of this.#crowded.values()) each(entry);
+  }
+
   remove(entry: Entry): void {
     const { key, source, id } = entry.invocation;
     const slot = key & mask;

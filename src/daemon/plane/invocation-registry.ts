@@ -112,6 +112,14 @@ export class InvocationRegistry {
     return this.#index.get(key)?.invocation;
   }
 
+  liveInvocations(): readonly Invocation[] {
+    const live: Invocation[] = [];
+    this.#index.visit(({ state, invocation }) => {
+      if (state !== 'ended') live.push(invocation);
+    });
+    return live;
+  }
+
   /** Writes one decision into its entry. Returns true when it ended a live invocation. */
   apply(decision: Decision, context: { readonly overflowed: boolean }): boolean {
     const entry = this.#index.get(decision.key);

@@ -12,6 +12,7 @@ import type { Permission } from '../permission.js';
 import { PlaneState } from './plane-state.js';
 import { SharedSchedulingPlane } from './shared-scheduling-plane.js';
 import { startSchedulingThread } from './thread-host.js';
+import type { FfiReport } from './thread-main.js';
 
 /** Finished invocations that `sfsd why` can still tell of. */
 const finishedMax = 10_000;
@@ -32,6 +33,8 @@ export interface Scheduling {
   readonly plane: SharedSchedulingPlane;
   /** Kernel thread id of the scheduling thread. */
   readonly tid: number;
+  /** Who makes the scheduling thread's kernel calls. */
+  readonly ffi: FfiReport;
   readonly workers: number;
   /** Launching costs real-time too: told at each start of a spawner and of a function. */
   countLaunches(spawnerPid: number, births: Duration): void;
@@ -52,6 +55,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   const parameters = sfsParameters(scheduler, workers);
   const thread = await startSchedulingThread({
     libc,
+    ffi: config.linux.ffi,
     policy,
     parameters,
     priority: realtime ? priorities.scheduling : 0,
@@ -88,6 +92,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   return {
     plane,
     tid: thread.tid,
+    ffi: thread.ffi,
     workers,
     countLaunches: (spawnerPid, births) => {
       state.set('spawnerPid', spawnerPid);

@@ -8,7 +8,7 @@
  * The decision ring is drained by a timer while anything is live, and at once before any question is answered.
  */
 import { SfsdError } from '../../contracts/errors.js';
-import type { EndReason, InvocationKey, PolicyName } from '../../contracts/invocation.js';
+import type { EndReason, Invocation, InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type {
   CpuStatus,
   Explanation,
@@ -131,6 +131,12 @@ export class SharedSchedulingPlane implements SchedulingPlane {
   explain(key: InvocationKey): Explanation | undefined {
     this.#drain();
     return this.#registry.explain(key);
+  }
+
+  /** For the resource view, and for nothing that is asked often: it visits all. */
+  liveInvocations(): readonly Invocation[] {
+    this.#drain();
+    return this.#registry.liveInvocations();
   }
 
   status(): SchedulingStatus {

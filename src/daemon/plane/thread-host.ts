@@ -4,6 +4,7 @@
  * Acquired here: two rings, the state block, an eventfd, the worker. Released by `stop`, in reverse order.
  */
 import { Worker } from 'node:worker_threads';
+import type { FfiName } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
 import type { PolicyName } from '../../contracts/invocation.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
@@ -11,7 +12,7 @@ import type { Libc } from '../../linux/libc.js';
 import { allocateDecisionRing } from './decision-ring.js';
 import { allocatePlaneState, PlaneState } from './plane-state.js';
 import { allocateSubmissionRing } from './submission-ring.js';
-import type { SchedulingThreadData } from './thread-main.js';
+import type { FfiReport, SchedulingThreadData } from './thread-main.js';
 
 /** Bytes of the submission ring for each live invocation allowed: one submission (under 512) and one end. */
 const submissionBytesPerLive = 256;
@@ -21,11 +22,13 @@ const decisionsPerLive = 4;
 const decisionsMin = 1 << 16;
 /** How long the thread may take from stop to its end: draining demotes every group. */
 const stopTimeoutMs = 2000;
-/** How long the thread may take to come up: it loads koffi and compiles the policy. */
+/** How long the thread may take to come up: it loads an FFI and compiles the policy. */
 const startTimeoutMs = 10_000;
 
 export interface SchedulingThreadOptions {
   readonly libc: Libc;
+  /** For the thread's own calls. */
+  readonly ffi: FfiName;
   readonly policy: PolicyName;
   readonly parameters: SfsParameters;
   readonly priority: number;
@@ -45,6 +48,8 @@ export interface SchedulingThread {
   readonly state: SharedArrayBuffer;
   /** Thread id in the kernel. */
   readonly tid: number;
+  /** Who makes the thread's kernel calls. */
+  readonly ffi: FfiReport;
   /** Wakes the thread from its wait. */
   ring(): void;
   /** Resolves when the thread has ended; the stop message must be in the ring. */
@@ -69,6 +74,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     decisions,
     state,
     eventfd,
+    ffi: options.ffi,
     policy: options.policy,
     parameters,
     priority: options.priority,
@@ -82,6 +88,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     workerData: data,
     name: 'scheduling',
   });
+  const told = new Promise<FfiReport>((resolve) => worker.once('message', resolve));
   let stopping = false;
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   const lost = new Promise<never>((_, reject) => {
@@ -92,12 +99,14 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     if (!stopping) options.onLost(error);
   });
   const tid = await Promise.race([firstSign(new PlaneState(state)), lost]);
+  const ffi = await Promise.race([told, lost]);
   const one = new Uint8Array(new BigUint64Array([1n]).buffer);
   return {
     submissions,
     decisions,
     state,
     tid,
+    ffi,
     ring: () => {
       libc.write(eventfd, one, 8);
     },

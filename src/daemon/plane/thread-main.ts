@@ -2,16 +2,17 @@
  * Entry of the scheduling plane's worker thread: raises itself, builds the policy over the kernel, runs the loop until told
  * to stop. It never returns to an event loop meanwhile, so everything it is told comes over the submission ring.
  */
-import { workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { FfiName } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
 import type { InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type { Kernel } from '../../contracts/kernel.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
 import { type Clock, duration } from '../../contracts/time.js';
 import { ClockReader, clockThreadCpu } from '../../linux/clock-reader.js';
-import { loadKoffiLibc } from '../../linux/koffi-libc.js';
 import type { Libc } from '../../linux/libc.js';
 import type { LaunchAccount } from '../../linux/linux-kernel.js';
+import { loadLibc } from '../../linux/load-libc.js';
 import { MonotonicClock } from '../../linux/monotonic-clock.js';
 import { Poller } from '../../linux/poller.js';
 import { createScheduler } from '../../scheduler/policies.js';
@@ -50,6 +51,7 @@ export interface SchedulingThreadData {
   readonly decisions: SharedArrayBuffer;
   readonly state: SharedArrayBuffer;
   readonly eventfd: number;
+  readonly ffi: FfiName;
   readonly policy: PolicyName;
   readonly parameters: SfsParameters;
   /** Own priority; 0: stay SCHED_OTHER. */
@@ -63,16 +65,28 @@ export interface SchedulingThreadData {
   readonly kernelModule: string;
 }
 
+/** The one message that the thread posts, before it enters its loop. */
+export interface FfiReport {
+  readonly used: FfiName;
+  /** Why it is not the one configured. */
+  readonly fallbackReason?: string;
+}
+
 /** Poller token of the eventfd; the kernel adapter's tokens are all above it. */
 export const eventfdToken = 0;
 
 const fifoResetOnFork = 1 | 0x40000000;
 
 async function main(data: SchedulingThreadData): Promise<void> {
-  const loaded = loadKoffiLibc();
+  const loaded = loadLibc(data.ffi);
   if (!loaded.ok)
     throw new SfsdError('SFSD_ERR_KERNEL', { call: 'loading the C library', reason: loaded.reason });
-  const { libc } = loaded;
+  const { libc, fallbackReason } = loaded;
+  const report: FfiReport = {
+    used: libc.name,
+    ...(fallbackReason === undefined ? {} : { fallbackReason }),
+  };
+  parentPort?.postMessage(report);
   const state = new PlaneState(data.state);
   raise(libc, data.priority);
   const clock = new MonotonicClock(libc);

@@ -69,6 +69,10 @@ t.test('faults that no single key shows are found too', async (t) => {
   );
   t.match(faults, /sliceMinMs must not be above/);
   t.match(faults, /priorities must rise/);
+  const adopting = faultsOf(() =>
+    loadConfig({ environment: { SFSD_ADOPT_RULES: '[{"name":"a"},{"policy":"cfs"}]' }, flags: {} }),
+  );
+  t.match(adopting, /1 fault\(s\):\n {2}adopt\.rules\[1\] fits every process/);
 });
 
 t.test('a file that is not there, or is not JSON, is named', async (t) => {
