@@ -63,7 +63,10 @@ export class Invariants {
   admitted(task: Task, admission: Admission): void {
     const key = keyOf(task);
     assert(this.#submitted.delete(key), `${key} is submitted once`);
-    assert(admission === 'ok' || (admission === 'gone' && !this.#running.has(key)), `${key} is taken: ${admission}`);
+    assert(
+      admission === 'ok' || (admission === 'gone' && !this.#running.has(key)),
+      `${key} is taken: ${admission}`,
+    );
     if (admission === 'ok') this.#known.add(key);
   }
 

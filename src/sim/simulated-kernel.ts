@@ -78,7 +78,8 @@ export class SimulatedKernel implements Kernel {
 
   /** A promoted task runs on a whole core, so since the last tick it has used as much as has passed, or it was promoted since. */
   #visibleCpu(task: Task): number {
-    if (this.observationLagMax === 0 || task.state !== 'runnable' || task.standing !== 'promoted') return task.cpu;
+    if (this.observationLagMax === 0 || task.state !== 'runnable' || task.standing !== 'promoted')
+      return task.cpu;
     if (task.queued) return task.cpu;
     return Math.max(task.chargedFrom, task.cpu - (this.#machine.time % this.observationLagMax));
   }
