@@ -37,6 +37,10 @@ export function addSimulateCommand(program: Command, context: CliContext): void 
   withJson(command);
 }
 
+/**
+ * The kernel's fair slice is 0.7 to 2.8 ms by the number of cores, and ends at the first tick after it: 4 ms at HZ=250. 100 ms is its
+ * RR_TIMESLICE.
+ */
 function addHostOptions(command: Command): Command {
   return command
     .addOption(
@@ -55,12 +59,11 @@ function addHostOptions(command: Command): Command {
         .choices(['fluid', 'eevdf'])
         .default('fluid'),
     )
-    .option('--fair-slice <ms>', 'of eevdf', parsePositive, 2.8)
+    .option('--fair-slice <ms>', 'of eevdf', parsePositive, 4)
     .option('--switch-cost <us>', 'of eevdf', parseCount, 5)
     .option('--quantum <ms>', 'of rr', parsePositive, 100);
 }
 
-/** 2.8 ms above: the kernel's base slice of 0.7 ms times 1 + log2(8), what hosts of 8 cores and more have. 100 ms: its RR_TIMESLICE. */
 function addAblationOptions(command: Command): Command {
   return command
     .option('--slice <ms>', 'fixed S (default: adaptive)', parsePositive)

@@ -5,8 +5,8 @@
  *   core runs dry    takes over the longest waiting task of the fullest core
  *   every interval   one task at a time from the fullest core to the emptiest, while they differ by two or more
  *
- * A real-time task counts as one task of its core. It takes the core that it is on, else an idle one, else the one with the fewest;
- * the functions of that core stay on it until somebody takes them over, as under Linux.
+ * A real-time task takes the core that it is on, else an idle one, else the one with the fewest tasks. These stay on it until somebody
+ * takes them over, as under Linux: at the next look at the latest, where there is a core that is not taken.
  */
 import { assert } from '../contracts/errors.js';
 import { EevdfCore } from './eevdf-core.js';
@@ -150,8 +150,9 @@ export class EevdfFair implements LowerClass {
   }
 }
 
+/** Tasks to each core's worth of capacity; a core that is taken has none. */
 function crowd(core: EevdfCore): number {
-  return core.count + (core.taken ? 1 : 0);
+  return core.taken ? never : core.count;
 }
 
 function move(from: EevdfCore, to: EevdfCore, now: number): void {

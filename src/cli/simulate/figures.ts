@@ -27,6 +27,8 @@ export interface PolicyFigures {
   readonly policy: ComparedPolicy;
   readonly seed: number;
   readonly turnaroundMs: Groups;
+  /** Of the same requests, each alone. */
+  readonly idealMs: Groups;
   readonly slowdown: Groups;
   readonly rte: RteSummary;
   readonly killed: number;
@@ -54,6 +56,7 @@ export function figuresOf(
     policy,
     seed: header.seed,
     turnaroundMs: groupsOf(shown, shortBelowMs, turnaroundOf),
+    idealMs: groupsOf(idealSamples(samples), shortBelowMs, turnaroundOf),
     slowdown: groupsOf(shown, shortBelowMs, slowdownOf),
     rte: rteSummary(shown),
     killed: requests.length - samples.length,
@@ -110,7 +113,7 @@ export interface PolicySummary {
   readonly slowdownMean: Interval | null;
 }
 
-/** @param all of every policy and seed; `ideal` is among them. */
+/** @param all of every policy and seed. */
 export function summaryOf(policy: ComparedPolicy, all: readonly PolicyFigures[]): PolicySummary {
   const own = all.filter((one) => one.policy === policy);
   const over = (value: (one: PolicyFigures) => number | null): Interval | null => intervalOf(own.map(value));
@@ -119,12 +122,13 @@ export function summaryOf(policy: ComparedPolicy, all: readonly PolicyFigures[])
     short: over((one) => value(one, 'short')),
     long: over((one) => value(one, 'long')),
   });
-  const ratioTo = (reference: ComparedPolicy) =>
+  const ratioTo = (reference: (one: PolicyFigures) => Groups | undefined) =>
     byPart((one, part) => {
-      const other = all.find(({ policy: name, seed }) => name === reference && seed === one.seed);
-      const [top, bottom] = [one.turnaroundMs[part]?.mean, other?.turnaroundMs[part]?.mean];
+      const [top, bottom] = [one.turnaroundMs[part]?.mean, reference(one)?.[part]?.mean];
       return top === undefined || bottom === undefined ? null : top / bottom;
     });
+  const underCfs = ({ seed }: PolicyFigures): Groups | undefined =>
+    all.find((one) => one.policy === 'cfs' && one.seed === seed)?.turnaroundMs;
   return {
     policy,
     rteAtLeast095: over((one) => one.rte.atLeast095),
@@ -132,8 +136,8 @@ export function summaryOf(policy: ComparedPolicy, all: readonly PolicyFigures[])
     meanMs: byPart((one, part) => one.turnaroundMs[part]?.mean ?? null),
     medianMs: byPart((one, part) => one.turnaroundMs[part]?.median ?? null),
     p99Ms: byPart((one, part) => one.turnaroundMs[part]?.p99 ?? null),
-    overIdeal: ratioTo('ideal'),
-    overCfs: ratioTo('cfs'),
+    overIdeal: ratioTo((one) => one.idealMs),
+    overCfs: ratioTo(underCfs),
     slowdownMean: over((one) => one.slowdown.all?.mean ?? null),
   };
 }

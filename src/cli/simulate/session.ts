@@ -51,7 +51,7 @@ export async function runSimulate(
       parameters: parametersOf(flags, coresOf(flags)),
       workloads: headers.map(({ validation: _validation, ...rest }) => rest),
       policies,
-      runs: figures.filter(({ policy }) => flags.policy.includes(policy)),
+      runs: figures,
     });
     return;
   }
@@ -59,16 +59,14 @@ export async function runSimulate(
   terminal.out(`${factLines(flags, header, figures).join('\n')}\n`);
 }
 
-/** IDEAL is computed with the others: ratios are to it. */
 function runPolicies(
   workload: Workload,
   flags: SimulateFlags,
   progress: SimulationProgress,
 ): readonly PolicyFigures[] {
   const { requests } = workload;
-  const figures = [figuresOf('ideal', workload, undefined)];
-  for (const policy of flags.policy) {
-    if (policy === 'ideal') continue;
+  return flags.policy.map((policy) => {
+    if (policy === 'ideal') return figuresOf('ideal', workload, undefined);
     const options = fleetOptions(flags, { seed: flags.seed, liveMax: requests.length });
     const label = flags.seeds > 1 ? `${policy}, seed ${flags.seed}` : policy;
     const run = simulate(requests, {
@@ -76,9 +74,8 @@ function runPolicies(
       policy,
       onProgress: (arrived) => progress.update({ label, arrived, requests: requests.length }),
     });
-    figures.push(figuresOf(policy, workload, run));
-  }
-  return figures;
+    return figuresOf(policy, workload, run);
+  });
 }
 
 function workloadOf(flags: SimulateFlags): Promise<Workload> {
