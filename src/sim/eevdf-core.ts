@@ -6,7 +6,8 @@
  *   V               mean of all v on the core, by weight; a task with v <= V is eligible: it has had no more than its share
  *   d(task)         v + slice / weight when it last asked for a slice
  *   pick            of the eligible, the one with the earliest d
- *   lag             V - v; kept while a task is away, at most a slice, so that coming and going gains nothing
+ *   lag             (V - v) x weight, CPU time it is owed; kept while a task is away, at most a slice, so that coming and going gains
+ *                   nothing, and another weight owes it no more
  *
  * The task that runs keeps the core until its slice is used up, whoever comes (RUN_TO_PARITY). Taking up another task costs
  * `switchCost` of the core's time, charged to nobody. Queues are lists that are scanned: a core has tens of tasks at most.
@@ -60,28 +61,27 @@ export class EevdfCore {
 
   enqueue(task: Task, now: number): void {
     this.settle(now);
-    const lag = task.virtualTime;
-    task.virtualTime = this.#meanVirtualTime() - lag;
+    task.virtualTime = this.#meanVirtualTime() - task.lag / task.weight;
+    task.lag = 0;
     task.deadline = task.virtualTime + this.#rule.slice / task.weight;
     task.core = this.number;
     const { running } = this;
     // While it was alone its slices were not counted.
     if (running !== undefined && running.virtualTime >= running.deadline) this.#renew(running);
     this.#waiting.push(task);
-    if (running === undefined && !this.taken) this.pick(now);
   }
 
   dequeue(task: Task, now: number): void {
     this.settle(now);
-    const most = this.#rule.slice / task.weight;
-    const lag = Math.max(-most, Math.min(most, this.#meanVirtualTime() - task.virtualTime));
+    const { slice } = this.#rule;
+    const owed = (this.#meanVirtualTime() - task.virtualTime) * task.weight;
+    task.lag = Math.max(-slice, Math.min(slice, owed));
     if (this.#running === task) this.#running = undefined;
     else {
       const place = this.#waiting.indexOf(task);
       assert(place >= 0, 'a task leaves the core that it is on');
       this.#waiting.splice(place, 1);
     }
-    task.virtualTime = lag;
   }
 
   /** Accounts for the running task up to now. */

@@ -5,6 +5,9 @@
  *   core runs dry    takes over the longest waiting task of the fullest core
  *   every interval   one task at a time from the fullest core to the emptiest, while they differ by two or more
  *
+ * Cores that have nothing to run look for it once all that happens at an instant has happened, as a kernel does on its way out of a
+ * system call: a task that steps down from real-time is then among those that are picked from.
+ *
  * A real-time task takes the core that it is on, else an idle one, else the one with the fewest tasks. These stay on it until somebody
  * takes them over, as under Linux: at the next look at the latest, where there is a core that is not taken.
  */
@@ -25,6 +28,8 @@ export class EevdfFair implements LowerClass {
   readonly #cores: readonly EevdfCore[];
   readonly #balanceInterval: number;
   #balanceAt = never;
+  /** When cores that have nothing to run must look for it; Infinity: none has to. */
+  #rescheduleAt = never;
   #next = never;
   /** Something has changed since `#next` was found. */
   #stale = false;
@@ -43,7 +48,6 @@ export class EevdfFair implements LowerClass {
   remove(task: Task, now: number): void {
     const core = this.#at(task.core);
     core.dequeue(task, now);
-    this.#refill(core, now);
     this.#changed(now);
   }
 
@@ -54,7 +58,7 @@ export class EevdfFair implements LowerClass {
 
   nextChange(): number {
     if (!this.#stale) return this.#next;
-    this.#next = this.#balanceAt;
+    this.#next = Math.min(this.#balanceAt, this.#rescheduleAt);
     for (const core of this.#cores) this.#next = Math.min(this.#next, core.due());
     this.#stale = false;
     return this.#next;
@@ -63,6 +67,7 @@ export class EevdfFair implements LowerClass {
   takeStopped(now: number): Task | undefined {
     if (this.nextChange() > now + timeEpsilon) return undefined;
     this.#stale = true;
+    if (now + timeEpsilon >= this.#rescheduleAt) this.#reschedule(now);
     for (const core of this.#cores) {
       if (core.due() > now + timeEpsilon) continue;
       core.settle(now);
@@ -73,7 +78,7 @@ export class EevdfFair implements LowerClass {
       }
       core.dequeue(task, now);
       task.cpu = task.stopAt;
-      this.#refill(core, now);
+      this.#changed(now);
       return task;
     }
     if (now + timeEpsilon >= this.#balanceAt) this.#balance(now);
@@ -90,9 +95,7 @@ export class EevdfFair implements LowerClass {
   }
 
   giveCore(number: number, now: number): void {
-    const core = this.#at(number);
-    core.taken = false;
-    this.#refill(core, now);
+    this.#at(number).taken = false;
     this.#changed(now);
   }
 
@@ -123,13 +126,18 @@ export class EevdfFair implements LowerClass {
     return best;
   }
 
-  /** Whoever waits on the core runs; when nobody does, somebody from elsewhere. */
-  #refill(core: EevdfCore, now: number): void {
-    if (core.taken || core.running !== undefined) return;
-    if (core.waitingCount === 0) {
+  /** On each core that is free whoever waits there runs; when nobody does, somebody from elsewhere. */
+  #reschedule(now: number): void {
+    this.#rescheduleAt = never;
+    const free = this.#cores.filter((core) => !core.taken && core.running === undefined);
+    for (const core of free) if (core.waitingCount > 0) core.pick(now);
+    for (const core of free) {
+      if (core.running !== undefined) continue;
       const from = this.#fullest();
-      if (from !== undefined) move(from, core, now);
-    } else core.pick(now);
+      if (from === undefined) return;
+      move(from, core, now);
+      core.pick(now);
+    }
   }
 
   #balance(now: number): void {
@@ -145,6 +153,7 @@ export class EevdfFair implements LowerClass {
 
   #changed(now: number): void {
     this.#stale = true;
+    this.#rescheduleAt = now;
     if (this.#balanceAt === never && this.#cores.some((core) => core.waitingCount > 0))
       this.#balanceAt = now + this.#balanceInterval;
   }

@@ -59,6 +59,7 @@ export class Task {
   core = -1;
   virtualTime = 0;
   deadline = 0;
+  lag = 0;
   previous: Task | undefined;
   next: Task | undefined;
   queued = false;
