@@ -11,6 +11,9 @@ import type { SimulatedRequest } from '../../src/sim/task.js';
 import { RandomStream } from '../../src/trace/workload/random.js';
 import { eevdf, fleetFor, fluid, parametersFor, request } from './machines.js';
 
+// A busy machine may take its time; the test runner bounds the file.
+t.setTimeout(120_000);
+
 const manyFaults: FaultRule = {
   exitShare: 0.002,
   denialShare: 0.05,

@@ -3,6 +3,9 @@ import t from 'tap';
 import { study } from './must-hold.js';
 import { type Bounds, boundsAt, check } from './must-hold-bounds.js';
 
+// A busy machine may take its time; the test runner bounds the file.
+t.setTimeout(120_000);
+
 const few = { cores: 12, requests: 10_000, seeds: 10 };
 
 const cases: readonly (readonly [string, Bounds, Parameters<typeof study>[0]])[] = [

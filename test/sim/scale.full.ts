@@ -5,6 +5,9 @@ import { simulate } from '../../src/sim/fleet.js';
 import { generateWorkload } from '../../src/trace/workload/generate.js';
 import { eevdf, fleetFor, fluid, parametersFor } from './machines.js';
 
+// A busy machine may take its time; the test runner bounds the file.
+t.setTimeout(600_000);
+
 const cpuSecondsMax = 60;
 const memoryKiBMax = 2 ** 20;
 const cores = 72;
