@@ -5,6 +5,7 @@
 import { type Command, Option } from 'commander';
 import { SfsdError } from '../contracts/errors.js';
 import { frontNames } from '../sim/fleet.js';
+import { addAblationOptions } from './ablation-options.js';
 import { type CliContext, withJson } from './context.js';
 import { parseCount, parsePositive } from './quantities.js';
 import { type ComparedPolicy, comparedPolicies, type SimulateFlags } from './simulate/plan.js';
@@ -18,7 +19,7 @@ export function addSimulateCommand(program: Command, context: CliContext): void 
       new Option('--workload <file>', 'a compiled one (`sfsd trace gen`)').conflicts([...workloadFlagNames]),
     );
   addHostOptions(addWorkloadOptions(command));
-  addAblationOptions(command)
+  addPlaneOptions(addAblationOptions(command))
     .option('--drawn', 'draw durations at random instead of giving each bucket its exact share')
     .option(
       '--seeds <count>',
@@ -64,14 +65,9 @@ function addHostOptions(command: Command): Command {
     .option('--quantum <ms>', 'of rr', parsePositive, 100);
 }
 
-function addAblationOptions(command: Command): Command {
+/** What a real host has of itself. */
+function addPlaneOptions(command: Command): Command {
   return command
-    .option('--slice <ms>', 'fixed S (default: adaptive)', parsePositive)
-    .option('--no-io-aware', 'blocked invocations keep their worker')
-    .option('--no-bypass', 'no overload bypass')
-    .option('--poll <ms>', 'poll interval', parsePositive)
-    .option('--window <count>', 'N: arrivals per slice window', parseAtLeastOne)
-    .option('--overload <factor>', 'O', parsePositive)
     .option('--budget <percent>', 'FILTER budget; 100: off', parsePositive)
     .option('--pickup-delay <us>', 'from an event to the turn that sees it', parseCount, 0)
     .option('--lateness <us>', 'of polls and slice ends', parseCount, 0)

@@ -9,13 +9,14 @@ import { type FaultRule, noFaults } from '../../sim/faults.js';
 import type { FleetOptions, FrontName } from '../../sim/fleet.js';
 import type { SimulatedPolicy } from '../../sim/host.js';
 import { RandomStream } from '../../trace/workload/random.js';
+import { type AblationFlags, ablationSettings } from '../ablation-options.js';
 import type { WorkloadFlags } from '../workload-options.js';
 
 export type ComparedPolicy = 'ideal' | SimulatedPolicy;
 /** In the order of the table. */
 export const comparedPolicies: readonly ComparedPolicy[] = ['ideal', 'srtf', 'fifo', 'rr', 'cfs', 'sfs'];
 
-export interface SimulateFlags extends WorkloadFlags {
+export interface SimulateFlags extends WorkloadFlags, AblationFlags {
   readonly workload?: string;
   readonly policy: readonly ComparedPolicy[];
   readonly hosts: number;
@@ -24,12 +25,6 @@ export interface SimulateFlags extends WorkloadFlags {
   readonly fairSlice: number;
   readonly switchCost: number;
   readonly quantum: number;
-  readonly slice?: number;
-  readonly ioAware: boolean;
-  readonly bypass: boolean;
-  readonly poll?: number;
-  readonly window?: number;
-  readonly overload?: number;
   readonly budget?: number;
   readonly pickupDelay: number;
   readonly lateness: number;
@@ -90,19 +85,9 @@ function fairRule(flags: SimulateFlags): FairRule {
   };
 }
 
-/** The daemon's defaults, but for what was asked for. */
+/** The daemon's defaults, but for what was asked for. The budget of 100%, off, is one that its configuration refuses. */
 export function parametersOf(flags: SimulateFlags, cores: number): SfsParameters {
-  const { slice, poll, window, overload, budget } = flags;
-  const { scheduler } = loadConfig({ environment: {}, flags: {} });
-  const asked = {
-    ...scheduler,
-    ioAware: flags.ioAware,
-    ...(poll === undefined ? {} : { pollMs: poll }),
-    ...(window === undefined ? {} : { window }),
-    ...(overload === undefined ? {} : { overloadFactor: overload }),
-    ...(flags.bypass ? {} : { overloadFactor: 0 }),
-    ...(slice === undefined ? {} : { sliceFixedMs: slice }),
-    ...(budget === undefined ? {} : { budgetPercent: Math.min(100, budget) }),
-  };
-  return sfsParameters(asked, cores);
+  const { scheduler } = loadConfig({ environment: {}, flags: ablationSettings(flags) });
+  const budgetPercent = Math.min(100, flags.budget ?? scheduler.budgetPercent);
+  return sfsParameters({ ...scheduler, budgetPercent }, cores);
 }
