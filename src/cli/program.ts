@@ -15,6 +15,7 @@ import { addInvokeCommand } from './invoke.js';
 import { addRegisterCommand } from './register.js';
 import { addReplayCommand } from './replay.js';
 import { addReportCommand } from './report.js';
+import { addSimulateCommand } from './simulate.js';
 import { addStartCommand } from './start.js';
 import { addStatusCommand } from './status.js';
 import { paint, type Terminal } from './terminal.js';
@@ -86,6 +87,7 @@ function buildProgram(context: CliContext): Command {
   addEndCommand(program, context);
   addUnmanageCommand(program, context);
   addReplayCommand(program, context);
+  addSimulateCommand(program, context);
   addTraceCommand(program, context);
   addReportCommand(program, context);
   addDoctorCommand(program, context);

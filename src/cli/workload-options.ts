@@ -16,6 +16,7 @@ export interface WorkloadFlags {
   readonly load: number;
   readonly count: number;
   readonly scale?: number;
+  readonly sigma: number;
   readonly seed: number;
   readonly cores?: number;
   readonly mix: 'burn' | 'applications';
@@ -45,6 +46,7 @@ export function addWorkloadOptions(command: Command): Command {
       'multiplies all durations (default: 1; a trace: so that the mean is 185 ms)',
       parsePositive,
     )
+    .option('--sigma <sigma>', 'varies each duration by a log-normal factor with mean 1', Number, 0)
     .option('--seed <seed>', 'the same seed gives the same workload', parseCount, 1)
     .option('--cores <count>', 'cores that the load is for (default: all)', parseCores)
     .addOption(
@@ -63,13 +65,14 @@ export const workloadFlagNames = [
   'load',
   'count',
   'scale',
+  'sigma',
   'seed',
   'mix',
   'sleepShare',
 ] as const;
 
 export function generatorChoice(flags: WorkloadFlags, stratified: boolean): Omit<GenerateOptions, 'mix'> {
-  const { trace, durations, gaps, load, count, scale, seed, cores, sleepShare } = flags;
+  const { trace, durations, gaps, load, count, scale, sigma, seed, cores, sleepShare } = flags;
   return {
     durations: durations ?? 'azure2019',
     ...(trace === undefined ? {} : { trace: [trace] }),
@@ -77,6 +80,7 @@ export function generatorChoice(flags: WorkloadFlags, stratified: boolean): Omit
     load,
     requests: count,
     ...(scale === undefined ? {} : { durationScale: scale }),
+    sigma,
     seed,
     cores: cores ?? availableParallelism(),
     stratified,

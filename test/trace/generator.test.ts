@@ -129,6 +129,23 @@ t.test('a mean that is asked for is reached by the scale', async (t) => {
   t.ok(Math.abs(header.demandMean - 250_000) < 1000);
 });
 
+t.test(
+  'variation keeps the mean and the arrivals’ order, and is log-normal about the same durations',
+  async (t) => {
+    const plain = { durations: 'table', stratified: true, requests: 20_000, seed: 4 } as const;
+    const before = await generateWorkload(plain);
+    const after = await generateWorkload({ ...plain, sigma: 0.5 });
+    t.ok(Math.abs(after.header.demandMean / before.header.demandMean - 1) < 0.02);
+    t.match(after.header.source, /varied with sigma 0\.5/);
+    const logs = after.requests.map((request, index) =>
+      Math.log(request.demand / (before.requests[index]?.demand ?? 1)),
+    );
+    const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+    const spread = Math.sqrt(logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length);
+    t.ok(Math.abs(mean + 0.125) < 0.02 && Math.abs(spread - 0.5) < 0.02, `${mean} ${spread}`);
+  },
+);
+
 t.test('the application mix is 60/20/20, exactly when stratified', async (t) => {
   const { requests } = await generateWorkload({ mix: applicationMix, stratified: true, requests: 1000 });
   const count = (application: string): number =>
@@ -156,6 +173,7 @@ t.test('all faulty options are named at once', async (t) => {
     code: 'SFSD_ERR_WORKLOAD_INVALID',
     message: /requests.*seed.*load.*cores.*mix names no application/,
   });
+  await t.rejects(generateWorkload({ sigma: -1 }), /sigma is not 0 to 3/);
   await t.rejects(generateWorkload({ durationScale: 1, meanMs: 10 }), /exclude each other/);
   await t.rejects(generateWorkload({ durations: 'azure2019', requests: 100_000 }), /has 77790 invocations/);
   await t.rejects(generateWorkload({ durations: 'azure2019', trace: [join(folder, 'none')] }), {

@@ -29,6 +29,8 @@ export interface GeneratorOptions {
   readonly meanMs: number | undefined;
   /** Durations above are clipped to it before the scale; Infinity: not. */
   readonly clipMs: number;
+  /** Each duration is multiplied by a log-normal factor with mean 1 and this sigma, drawn for each request; 0: not. */
+  readonly sigma: number;
   readonly mix: Mix;
   /** Share of the requests that sleep once, after a uniform part of their demand; `burn` only. */
   readonly sleepShare: number;
@@ -59,6 +61,7 @@ export const generatorDefaults: GeneratorOptions = {
   durationScale: undefined,
   meanMs: undefined,
   clipMs: clipMsDefault,
+  sigma: 0,
   mix: burnOnly,
   sleepShare: 0,
   sleepMinMs: 10,
@@ -88,6 +91,7 @@ export function generatorOptionsOf(given: Partial<GeneratorOptions>): GeneratorO
   need(meanMs === undefined || within(meanMs, 1, 1e7), 'mean is not 1 to 1e7 ms');
   need(durationScale === undefined || meanMs === undefined, 'duration scale and mean exclude each other');
   need(clipMs >= 1, 'clip is below 1 ms');
+  need(within(options.sigma, 0, 3), 'sigma is not 0 to 3');
   const weights = Object.entries(options.mix);
   for (const [application, weight] of weights) {
     need(

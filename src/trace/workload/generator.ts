@@ -1,7 +1,7 @@
 /**
  * Makes a workload: FaaSBench's method (paper, section VII), seeded and exact.
  *
- * 1. Draw a duration for each request, clip it, scale it, and raise it to at least 1 ms: its demand.
+ * 1. Draw a duration for each request, vary it, clip it, scale it, and raise it to at least 1 ms: its demand.
  * 2. Draw the gaps (or take the arrivals of a trace's minutes), of any length.
  * 3. Stretch the arrivals so that the last comes at  span = sum of demands / (load x cores): the realised load is the target's,
  *    whatever was drawn. E[IAT] = E[D] / (load x cores) with the E[D] of the workload itself: a log-normal with sigma 2.36 has a
@@ -45,7 +45,7 @@ export interface GeneratorInputs {
 /** @param options from `generatorOptionsOf`. Throws SFSD_ERR_WORKLOAD_INVALID when the inputs do not suffice. */
 export function compileWorkload(options: GeneratorOptions, inputs: GeneratorInputs): Workload {
   const sample = sampleFor(options, inputs);
-  const draws = drawsFor(options, inputs, sample);
+  const draws = varied(drawsFor(options, inputs, sample), options);
   const clipped = draws.map((draw) => Math.min(draw.ms, options.clipMs));
   const durationScale = scaleFor(clipped, options);
   const demands = clipped.map((ms) =>
@@ -112,6 +112,16 @@ function drawsFor(
     ? stratifiedQuantiles(options.requests, random)
     : randomQuantiles(options.requests, random);
   return quantiles.map((quantile) => source.at(quantile));
+}
+
+/**
+ * No two runs of a function take equally long: exp(sigma z - sigma^2 / 2) has mean 1, so the mean demand stays. A stream of its own:
+ * the durations below it are those of the same seed without variation.
+ */
+function varied(draws: readonly Draw[], { seed, sigma }: GeneratorOptions): readonly Draw[] {
+  if (sigma === 0) return draws;
+  const random = new RandomStream(seed, 'variation');
+  return draws.map((draw) => ({ ...draw, ms: draw.ms * Math.exp(sigma * random.normal() - sigma ** 2 / 2) }));
 }
 
 function sourceFor(options: GeneratorOptions, { table }: GeneratorInputs): DurationSource {
@@ -198,6 +208,7 @@ function sourceText(
   const { durations, gaps, requests, clipMs, stratified } = options;
   const parts = [durations === 'azure2019' ? `azure2019: ${traceName}` : durations];
   if (stratified) parts.push('stratified');
+  if (options.sigma > 0) parts.push(`varied with sigma ${options.sigma}`);
   const { sample } = made;
   if (sample !== undefined && trace !== undefined) {
     const all = trace.report.invocations;
