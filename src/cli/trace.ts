@@ -6,6 +6,7 @@ import type { Finding, ValidationReport } from '../trace/formats/report.js';
 import type { Workload } from '../trace/workload/workload.js';
 import { type CliContext, commonOptions, exitCodes, printJson, withJson } from './context.js';
 import { timeText } from './quantities.js';
+import { addTraceReadOptions, type TraceReadFlags, traceReadChoice } from './trace-options.js';
 import { addWorkloadOptions, type WorkloadFlags } from './workload-options.js';
 
 interface GenFlags extends WorkloadFlags {
@@ -52,18 +53,17 @@ function workloadLines(file: string, { header, requests }: Workload): string[] {
 function addValidate(group: Command, context: CliContext): void {
   const command = group
     .command('validate')
-    .argument('<path...>', 'files or folders of an Azure Functions 2019 trace')
+    .argument('<path...>', 'files or folders: Azure 2019 or 2021, an SFS list, or a compiled workload')
     .description('check a trace: each fault with its file, line and count')
-    .option('--strict', 'also fail for what is repaired otherwise')
     .addHelpText('after', '\nExample:\n  sfsd trace validate --strict traces/azure2019-sample')
-    .action(async (paths: readonly string[], flags: { readonly strict?: boolean }) => {
+    .action(async (paths: readonly string[], flags: TraceReadFlags) => {
       const { validateTrace } = await import('../trace/workload/generate.js');
-      const report = await validateTrace(paths, { strict: flags.strict === true });
+      const report = await validateTrace(paths, traceReadChoice(flags));
       if (commonOptions(command).json) printJson(context, report);
       else context.terminal.out(`${reportLines(report).join('\n')}\n`);
       if (!report.passed) context.exitWith(exitCodes.failed);
     });
-  withJson(command);
+  withJson(addTraceReadOptions(command));
 }
 
 function reportLines(report: ValidationReport): string[] {

@@ -11,7 +11,6 @@
  */
 import { SfsdError } from '../../contracts/errors.js';
 import { clampDuration, type Duration, duration, fromMs } from '../../contracts/time.js';
-import type { AzureTrace } from '../formats/azure2019.js';
 import { type Sample, sampleAzure } from './azure-sample.js';
 import {
   type Draw,
@@ -22,9 +21,11 @@ import {
 } from './durations.js';
 import { cvOf, drawGaps } from './gaps.js';
 import type { GeneratorOptions } from './generator-options.js';
+import { sampleList } from './list-sample.js';
 import { applicationsFor } from './mix.js';
 import { RandomStream } from './random.js';
 import { randomQuantiles, stratifiedQuantiles } from './stratified.js';
+import { isList, type Trace } from './window.js';
 import {
   type Application,
   demandMin,
@@ -37,7 +38,7 @@ import {
 /** What the options need: the table for durations `table`, the trace for durations `azure2019` or gaps `trace`. */
 export interface GeneratorInputs {
   readonly table?: DurationTable;
-  readonly trace?: AzureTrace;
+  readonly trace?: Trace;
   /** Where the trace came from, for the header. */
   readonly traceName?: string;
 }
@@ -92,7 +93,8 @@ function sampleFor(options: GeneratorOptions, { trace }: GeneratorInputs): Sampl
       `the trace has ${invocations} invocations with durations, ${options.requests} were asked for`,
     );
   }
-  return sampleAzure(trace, options, new RandomStream(options.seed, 'sample'));
+  const random = new RandomStream(options.seed, 'sample');
+  return isList(trace) ? sampleList(trace, options, random) : sampleAzure(trace, options, random);
 }
 
 /** In the order of arrival. */
@@ -196,8 +198,10 @@ function sourceText(
   },
 ): string {
   const { durations, gaps, requests, clipMs, stratified } = options;
-  const parts = [durations === 'azure2019' ? `azure2019: ${traceName}` : durations];
-  if (stratified) parts.push('stratified');
+  const format = trace !== undefined && isList(trace) ? trace.format : 'azure2019';
+  const parts = [durations === 'azure2019' ? `${format}: ${traceName}` : durations];
+  const listed = durations === 'azure2019' && format !== 'azure2019';
+  if (stratified && !listed) parts.push('stratified');
   const { sample } = made;
   if (sample !== undefined && trace !== undefined) {
     const all = trace.report.invocations;
