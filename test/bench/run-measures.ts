@@ -11,6 +11,7 @@ import { registrationsMeasure } from './registrations.js';
 import { registrationsRealMeasure } from './registrations-real.js';
 import { replayMeasure } from './replay.js';
 import { sliceMeasure } from './slice.js';
+import { traceMeasure } from './trace.js';
 
 /** In the order of the lines. */
 export const measures: readonly Measure[] = [
@@ -21,6 +22,7 @@ export const measures: readonly Measure[] = [
   registrationsMeasure,
   registrationsRealMeasure,
   launchMeasure,
+  traceMeasure,
 ];
 
 export interface Fault {
