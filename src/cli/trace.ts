@@ -1,12 +1,12 @@
 /**
- * `sfsd trace gen` compiles a workload, `sfsd trace validate` says what is wrong with a trace.
+ * `sfsd trace gen` compiles a workload, `sfsd trace validate` says what is wrong with a trace, `sfsd trace sample` cuts one.
  */
 import type { Command } from 'commander';
 import type { Finding, ValidationReport } from '../trace/formats/report.js';
-import type { Workload } from '../trace/workload/workload.js';
 import { type CliContext, commonOptions, exitCodes, printJson, withJson } from './context.js';
-import { timeText } from './quantities.js';
 import { addTraceReadOptions, type TraceReadFlags, traceReadChoice } from './trace-options.js';
+import { addTraceSample } from './trace-sample.js';
+import { workloadLines } from './trace-workload-lines.js';
 import { addWorkloadOptions, type WorkloadFlags } from './workload-options.js';
 
 interface GenFlags extends WorkloadFlags {
@@ -18,6 +18,7 @@ export function addTraceCommand(program: Command, context: CliContext): void {
   const group = program.command('trace').description('compile workloads and validate traces');
   addGen(group, context);
   addValidate(group, context);
+  addTraceSample(group, context);
 }
 
 function addGen(group: Command, context: CliContext): void {
@@ -35,19 +36,12 @@ function addGen(group: Command, context: CliContext): void {
       const workload = await compileWorkload(flags, { stratified: flags.drawn !== true });
       await writeWorkload(flags.out, workload);
       if (commonOptions(command).json) printJson(context, { file: flags.out, header: workload.header });
-      else context.terminal.out(`${workloadLines(flags.out, workload).join('\n')}\n`);
+      else
+        context.terminal.out(
+          `${workloadLines(flags.out, workload, workload.header.loadTarget).join('\n')}\n`,
+        );
     });
   withJson(command);
-}
-
-function workloadLines(file: string, { header, requests }: Workload): string[] {
-  const spanMs = (requests.at(-1)?.arrival ?? 0) / 1000;
-  return [
-    `${file}: ${requests.length} invocations in ${timeText(spanMs)}, from ${header.source}`,
-    `load ${header.loadRealised.toFixed(3)} of ${header.cores} cores (asked for: ${header.loadTarget})`,
-    `mean demand ${timeText(header.demandMean / 1000)}, short is below ${timeText(header.shortBelow / 1000)}`,
-    `${header.gaps} gaps, coefficient of variation ${header.gapCv.toFixed(2)}, seed ${header.seed}`,
-  ];
 }
 
 function addValidate(group: Command, context: CliContext): void {

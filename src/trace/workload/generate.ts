@@ -16,7 +16,12 @@ import type { Workload } from './workload.js';
 /** The sample in traces/azure2019-sample. */
 export const bundledSample = fileURLToPath(new URL('../../../../traces/azure2019-sample', import.meta.url));
 
-export interface GenerateOptions extends Partial<GeneratorOptions>, TraceOptions, TraceWindow {
+export interface GenerateOptions
+  extends Omit<Partial<GeneratorOptions>, 'requests'>,
+    TraceOptions,
+    TraceWindow {
+  /** `all`: every invocation of the trace. */
+  readonly requests?: number | 'all';
   /** Files or folders of a trace; the bundled sample when a trace is needed and none is named. */
   readonly trace?: readonly string[];
   /** A duration table; the bundled one when absent. */
@@ -25,8 +30,20 @@ export interface GenerateOptions extends Partial<GeneratorOptions>, TraceOptions
 
 /** Throws SFSD_ERR_WORKLOAD_INVALID, SFSD_ERR_TRACE_INVALID or SFSD_ERR_FILE, each naming all that is wrong. */
 export async function generateWorkload(given: GenerateOptions): Promise<Workload> {
-  const { trace: paths, table, strict, onBad, minMs, format, fromMinute, toMinute, ...rest } = given;
-  const options = generatorOptionsOf(rest);
+  const {
+    trace: paths,
+    table,
+    strict,
+    onBad,
+    minMs,
+    format,
+    fromMinute,
+    toMinute,
+    requests,
+    ...rest
+  } = given;
+  const asked = requests === 'all' ? rest : { ...rest, ...defined({ requests }) };
+  const options = generatorOptionsOf(asked);
   const inputs: { -readonly [Name in keyof GeneratorInputs]: GeneratorInputs[Name] } = {};
   if (options.durations === 'table') inputs.table = readDurationTable(table);
   if (options.durations === 'azure2019' || options.gaps === 'trace') {
@@ -35,6 +52,10 @@ export async function generateWorkload(given: GenerateOptions): Promise<Workload
     const trace = await loadTrace(await filesOf(sources), how);
     inputs.trace = windowOf(relative(trace), defined({ fromMinute, toMinute }));
     inputs.traceName = sources.map((path) => basename(path)).join(' ');
+  }
+  if (requests === 'all' && inputs.trace !== undefined) {
+    const all = inputs.trace.report.invocations;
+    return compileWorkload(generatorOptionsOf({ ...asked, requests: all }), inputs);
   }
   return compileWorkload(options, inputs);
 }
