@@ -1,11 +1,12 @@
 /**
- * `sfsd trace gen` compiles a workload, `sfsd trace validate` says what is wrong with a trace.
+ * `sfsd trace gen` compiles a workload, `sfsd trace validate` says what is wrong with a trace, `sfsd trace sample` cuts one.
  */
 import type { Command } from 'commander';
 import type { Finding, ValidationReport } from '../trace/formats/report.js';
-import type { Workload } from '../trace/workload/workload.js';
 import { type CliContext, commonOptions, exitCodes, printJson, withJson } from './context.js';
-import { timeText } from './quantities.js';
+import { addTraceReadOptions, type TraceReadFlags, traceReadChoice } from './trace-options.js';
+import { addTraceSample } from './trace-sample.js';
+import { workloadLines } from './trace-workload-lines.js';
 import { addWorkloadOptions, type WorkloadFlags } from './workload-options.js';
 
 interface GenFlags extends WorkloadFlags {
@@ -17,6 +18,7 @@ export function addTraceCommand(program: Command, context: CliContext): void {
   const group = program.command('trace').description('compile workloads and validate traces');
   addGen(group, context);
   addValidate(group, context);
+  addTraceSample(group, context);
 }
 
 function addGen(group: Command, context: CliContext): void {
@@ -34,36 +36,28 @@ function addGen(group: Command, context: CliContext): void {
       const workload = await compileWorkload(flags, { stratified: flags.drawn !== true });
       await writeWorkload(flags.out, workload);
       if (commonOptions(command).json) printJson(context, { file: flags.out, header: workload.header });
-      else context.terminal.out(`${workloadLines(flags.out, workload).join('\n')}\n`);
+      else
+        context.terminal.out(
+          `${workloadLines(flags.out, workload, workload.header.loadTarget).join('\n')}\n`,
+        );
     });
   withJson(command);
-}
-
-function workloadLines(file: string, { header, requests }: Workload): string[] {
-  const spanMs = (requests.at(-1)?.arrival ?? 0) / 1000;
-  return [
-    `${file}: ${requests.length} invocations in ${timeText(spanMs)}, from ${header.source}`,
-    `load ${header.loadRealised.toFixed(3)} of ${header.cores} cores (asked for: ${header.loadTarget})`,
-    `mean demand ${timeText(header.demandMean / 1000)}, short is below ${timeText(header.shortBelow / 1000)}`,
-    `${header.gaps} gaps, coefficient of variation ${header.gapCv.toFixed(2)}, seed ${header.seed}`,
-  ];
 }
 
 function addValidate(group: Command, context: CliContext): void {
   const command = group
     .command('validate')
-    .argument('<path...>', 'files or folders of an Azure Functions 2019 trace')
+    .argument('<path...>', 'files or folders: Azure 2019 or 2021, an SFS list, or a compiled workload')
     .description('check a trace: each fault with its file, line and count')
-    .option('--strict', 'also fail for what is repaired otherwise')
     .addHelpText('after', '\nExample:\n  sfsd trace validate --strict traces/azure2019-sample')
-    .action(async (paths: readonly string[], flags: { readonly strict?: boolean }) => {
+    .action(async (paths: readonly string[], flags: TraceReadFlags) => {
       const { validateTrace } = await import('../trace/workload/generate.js');
-      const report = await validateTrace(paths, { strict: flags.strict === true });
+      const report = await validateTrace(paths, traceReadChoice(flags));
       if (commonOptions(command).json) printJson(context, report);
       else context.terminal.out(`${reportLines(report).join('\n')}\n`);
       if (!report.passed) context.exitWith(exitCodes.failed);
     });
-  withJson(command);
+  withJson(addTraceReadOptions(command));
 }
 
 function reportLines(report: ValidationReport): string[] {

@@ -8,12 +8,14 @@ import { SfsdError } from '../contracts/errors.js';
 import type { GenerateOptions } from '../trace/workload/generate.js';
 import type { GapKind } from '../trace/workload/workload.js';
 import { parseCount, parsePositive } from './quantities.js';
+import { addTraceCutOptions, type TraceCutFlags, traceCutChoice, traceFlagNames } from './trace-options.js';
 
-export interface WorkloadFlags {
+export interface WorkloadFlags extends TraceCutFlags {
   readonly trace?: string;
   readonly durations?: 'table' | 'lognormal';
   readonly gaps: GapKind;
   readonly load: number;
+  readonly targetLoad?: number;
   readonly count: number;
   readonly scale?: number;
   readonly sigma: number;
@@ -24,9 +26,12 @@ export interface WorkloadFlags {
 }
 
 export function addWorkloadOptions(command: Command): Command {
-  return command
+  return addTraceCutOptions(command)
     .addOption(
-      new Option('--trace <path>', 'Azure 2019 tables (default: the bundled sample)').conflicts('durations'),
+      new Option(
+        '--trace <path>',
+        'of Azure 2019, Azure 2021 or an SFS list (default: the bundled sample)',
+      ).conflicts('durations'),
     )
     .addOption(
       new Option('--durations <kind>', 'no trace: the paper’s Table I, or Azure’s log-normal fit').choices([
@@ -39,7 +44,12 @@ export function addWorkloadOptions(command: Command): Command {
         .choices(['poisson', 'bursty', 'uniform', 'trace'])
         .default('poisson'),
     )
-    .option('--load <load>', 'demand as a share of the cores', parsePositive, 1)
+    .addOption(
+      new Option('--load <load>', 'demand as a share of the cores').argParser(parsePositive).default(1),
+    )
+    .addOption(
+      new Option('--target-load <load>', 'the same as --load').argParser(parsePositive).conflicts('load'),
+    )
     .option('--count <count>', 'invocations', parseCount, 400)
     .option(
       '--scale <factor>',
@@ -69,6 +79,8 @@ export const workloadFlagNames = [
   'seed',
   'mix',
   'sleepShare',
+  'targetLoad',
+  ...traceFlagNames,
 ] as const;
 
 export function generatorChoice(flags: WorkloadFlags, stratified: boolean): Omit<GenerateOptions, 'mix'> {
@@ -76,8 +88,9 @@ export function generatorChoice(flags: WorkloadFlags, stratified: boolean): Omit
   return {
     durations: durations ?? 'azure2019',
     ...(trace === undefined ? {} : { trace: [trace] }),
+    ...traceCutChoice(flags),
     gaps,
-    load,
+    load: flags.targetLoad ?? load,
     requests: count,
     ...(scale === undefined ? {} : { durationScale: scale }),
     sigma,

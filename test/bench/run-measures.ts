@@ -12,6 +12,7 @@ import { registrationsMeasure } from './registrations.js';
 import { registrationsRealMeasure } from './registrations-real.js';
 import { replayMeasure } from './replay.js';
 import { sliceMeasure } from './slice.js';
+import { traceMeasure } from './trace.js';
 
 /** In the order of the lines. */
 export const measures: readonly Measure[] = [
@@ -23,6 +24,7 @@ export const measures: readonly Measure[] = [
   registrationsRealMeasure,
   launchMeasure,
   ffiMeasure,
+  traceMeasure,
 ];
 
 export interface Fault {

@@ -46,7 +46,16 @@ function found(report: ValidationReport, code: RuleCode): Finding | undefined {
 const durationRow = (values: string): string => `${durationHeader}\no,a,f,${values}\n`;
 
 /** For each rule: an input that breaks it, the line, and whether the trace is still usable. */
-const breaking: Readonly<Record<RuleCode, Texts & { readonly line: number; readonly lost?: number }>> = {
+type CountsRule = Exclude<RuleCode, ListRule>;
+type ListRule =
+  | 'time-negative'
+  | 'fib-out-of-range'
+  | 'duration-zero'
+  | 'start-duplicate'
+  | 'start-unordered';
+
+/** The rules of lists are in invocation-list.test.ts. */
+const breaking: Readonly<Record<CountsRule, Texts & { readonly line: number; readonly lost?: number }>> = {
   'git-lfs-pointer': {
     counts: 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n',
     line: 1,
@@ -97,6 +106,26 @@ for (const [code, texts] of Object.entries(breaking)) {
     t.equal(strict.passed, rule.severity !== 'error' && !('strict' in rule), 'under --strict');
   });
 }
+
+t.test('a damaged row is dropped when asked, a damaged header never is', async (t) => {
+  const badRows = `${goodCounts}o,a,g,http,1,NaN,0\no,a,h,http,1,2\no,a,i,http,-1,0,0\no,a,j,http,0.5,0,0\n`;
+  const dropped = await reportOf({ counts: badRows }, { onBad: 'drop' });
+  t.ok(dropped.passed);
+  t.match(dropped.files[0], { rows: 5, accepted: 1 });
+  t.equal(dropped.lostFunctions, 4);
+  t.equal(dropped.functions, 1);
+  t.equal((await reportOf({ counts: badRows })).passed, false);
+  const headers = ['git-lfs-pointer', 'format-unknown', 'column-missing', 'minutes-not-contiguous'] as const;
+  for (const code of headers) {
+    t.equal((await reportOf(breaking[code], { onBad: 'drop' })).passed, false, code);
+  }
+});
+
+t.test('--min-ms is what an impossible duration is raised to', async (t) => {
+  const texts = { durations: durationRow('0,3,0,0,0,0,0,0,0,0,0') };
+  const trace = await readAzure2019(filesOf(texts), { minMs: 2.5 });
+  t.match(trace.functions[0]?.durations, { average: 2.5, maximum: 2.5 });
+});
 
 t.test('a trace without fault has no finding', async (t) => {
   const trace = await readAzure2019(filesOf({}));

@@ -11,7 +11,7 @@ import { type Header, numberOf, type Row, type TableReader } from './csv.js';
 import type { FileReport } from './report.js';
 import type { FindingList, Place } from './validation.js';
 
-export type TableKind = FileReport['kind'];
+export type TableKind = 'invocations' | 'durations' | 'memory';
 
 /** Where one table's rows go. Keys are `owner/app/function`; memory per app is `owner/app`. */
 export interface TableSink {
@@ -85,6 +85,11 @@ export class AzureTable implements TableReader {
   header(header: Header): boolean {
     this.#columns = this.#columnsOf(header);
     return this.#columns !== undefined;
+  }
+
+  refused(): void {
+    this.#rows += 1;
+    if (this.#columns?.kind === 'invocations') this.#sink.refused('invocations', '');
   }
 
   row(row: Row): void {

@@ -3,13 +3,11 @@
  * (owner, app, function). Several invocations files are consecutive days in the order given. Rows stream; what is kept is one
  * typed array of counts a function, 270 MB for a real day, and nothing of it when only a report is asked for.
  */
-import { SfsdError } from '../../contracts/errors.js';
 import type { Durations } from './azure2019-durations.js';
 import { AzureTable, type CountRow, type TableSink } from './azure2019-tables.js';
 import { readTable } from './csv.js';
-import { faultsShownMax } from './fault-list.js';
 import type { FileReport, ValidationReport } from './report.js';
-import { FindingList, fails, type Place, reportOf } from './validation.js';
+import { FindingList, type Place, passOrThrow, type RowPolicy, reportOf } from './validation.js';
 
 export interface AzureFunction {
   /** `owner/app/function`. */
@@ -30,9 +28,7 @@ export interface AzureTrace {
   readonly report: ValidationReport;
 }
 
-export interface AzureOptions {
-  /** Warnings of the rules marked strict refuse the trace too. */
-  readonly strict?: boolean;
+export interface AzureOptions extends Partial<RowPolicy> {
   /** What a duration that cannot be true is raised to, ms; default 1. */
   readonly minMs?: number;
   /** False: totals only. */
@@ -54,7 +50,7 @@ export async function readAzure2019(
   files: readonly string[],
   options: AzureOptions = {},
 ): Promise<AzureTrace> {
-  const { strict = false, minMs = 1, keepCounts = true } = options;
+  const { strict = false, onBad = 'fail', minMs = 1, keepCounts = true } = options;
   const findings = new FindingList();
   const join = new Join(findings, keepCounts);
   const reports: FileReport[] = [];
@@ -67,7 +63,7 @@ export async function readAzure2019(
   const { functions, lostFunctions, lostInvocations } = join.functions();
   const invocations = functions.reduce((total, one) => total + one.invocations, 0);
   const totals = { files: reports, functions: functions.length, invocations, lostFunctions, lostInvocations };
-  const report = reportOf(findings.sorted(), totals, { strict });
+  const report = reportOf(findings.sorted(), totals, { strict, onBad });
   return { functions, minutes: join.minutes, report };
 }
 
@@ -77,17 +73,8 @@ export async function loadAzure2019(
   options: AzureOptions = {},
 ): Promise<AzureTrace> {
   const trace = await readAzure2019(files, options);
-  const { passed, findings, strict } = trace.report;
-  if (passed) return trace;
-  const refusals = findings.filter((finding) => fails(finding, { strict }));
-  const words = refusals.map(
-    ({ file, line, code, count, detail }) =>
-      `${file}:${line} ${code} (${detail})${count > 1 ? ` and ${count - 1} more` : ''}`,
-  );
-  throw new SfsdError('SFSD_ERR_TRACE_INVALID', {
-    file: refusals[0]?.file ?? '',
-    reason: words.slice(0, faultsShownMax).join('; '),
-  });
+  passOrThrow(trace.report, options);
+  return trace;
 }
 
 class Join {

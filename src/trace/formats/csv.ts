@@ -20,31 +20,50 @@ export interface Header {
 
 const gitLfsPointer = 'version https://git-lfs.github.com/spec/';
 
+/** How a line falls into cells, and what they are where no header says it. */
+export interface Layout {
+  readonly separator: string | RegExp;
+  readonly columnNames?: readonly string[];
+}
+
+export const commaLayout: Layout = { separator: ',' };
+
 /** Takes the header, then the rows that have as many cells as it; blank lines are passed over. */
 export interface TableReader {
   /** False: the rows are of no use, stop here. */
   header(header: Header): boolean;
   row(row: Row): void;
+  /** A row with another number of cells. */
+  refused(): void;
 }
 
 /** Throws SFSD_ERR_FILE, and SFSD_ERR_TRACE_INVALID for what is no text; all else goes to `findings`. */
-export async function readTable(file: string, findings: FindingList, reader: TableReader): Promise<void> {
+export async function readTable(
+  file: string,
+  findings: FindingList,
+  reader: TableReader,
+  { separator, columnNames }: Layout = commaLayout,
+): Promise<void> {
   let columns = 0;
   for await (const { number, text, carriageReturn, byteOrderMark } of readLines(file)) {
     const place = { file, line: number };
     if (byteOrderMark) findings.add('byte-order-mark', place, 'stripped');
     if (carriageReturn) findings.add('carriage-return', place, 'stripped');
     if (text === '') continue;
-    const cells = text.split(',');
+    const cells = text.split(separator);
     if (columns === 0) {
       if (text.startsWith(gitLfsPointer)) {
         findings.add('git-lfs-pointer', place, text);
         return;
       }
-      columns = cells.length;
-      if (!reader.header(headerOf(cells))) return;
-    } else if (cells.length !== columns) {
-      findings.add('column-count', place, `${cells.length} columns, the header has ${columns}`);
+      const names = columnNames ?? cells;
+      columns = names.length;
+      if (!reader.header(headerOf(names))) return;
+      if (columnNames === undefined) continue;
+    }
+    if (cells.length !== columns) {
+      findings.add('column-count', place, `${cells.length} columns, not ${columns}`);
+      reader.refused();
     } else {
       reader.row({ line: number, cells });
     }

@@ -36,7 +36,7 @@ export interface Finding {
 
 export interface FileReport {
   readonly file: string;
-  readonly kind: 'invocations' | 'durations' | 'memory';
+  readonly kind: 'invocations' | 'durations' | 'memory' | 'azure2021' | 'sfs' | 'workload';
   /** Data rows read. */
   readonly rows: number;
   /** Data rows that no rule refused. */
@@ -45,7 +45,7 @@ export interface FileReport {
 
 export interface ValidationReport {
   readonly strict: boolean;
-  /** False: at least one row was refused as an error, or a warning that `--strict` does not forgive was met. */
+  /** False: something was refused as an error (a bad row, unless those are to be dropped), or `--strict` does not forgive a warning. */
   readonly passed: boolean;
   readonly files: readonly FileReport[];
   readonly findings: readonly Finding[];

@@ -1,10 +1,13 @@
 /**
- * The rules that a row of the Azure Functions 2019 trace is held to, as one table, and the list that folds what they found.
+ * The rules that a row of a trace is held to, as one table, and the list that folds what they found.
  *
  * Two kinds of refusal. Text that is no trace (a word where a count should be, a missing column, a Git-LFS pointer) is an `error`:
  * the file is damaged and the trace is not used at all. Numbers that cannot all be true (the published trace has some) cost their own
- * row only, as a `warning`; what is lost by that is counted. `strict` names the rules whose warning fails under `--strict`.
+ * row only, as a `warning`; what is lost by that is counted. `strict` names the rules whose warning fails under `--strict`; `row` those
+ * whose error costs only its own row under `--on-bad drop`.
  */
+import { SfsdError } from '../../contracts/errors.js';
+import { faultsShownMax } from './fault-list.js';
 import {
   type FileReport,
   type Finding,
@@ -19,6 +22,8 @@ interface Rule {
   readonly action: FindingAction;
   /** Fails the trace under `--strict`. */
   readonly strict?: true;
+  /** The error is of one row: `--on-bad drop` leaves the row out. */
+  readonly row?: true;
   readonly meaning: string;
 }
 
@@ -46,18 +51,41 @@ export const rules = {
   'column-count': {
     severity: 'error',
     action: 'reject',
+    row: true,
     meaning: 'the row has more or fewer columns than the header',
   },
-  'not-a-number': { severity: 'error', action: 'reject', meaning: 'a cell is NaN, infinite or no number' },
-  'count-negative': { severity: 'error', action: 'reject', meaning: 'a count is negative' },
-  'count-fractional': { severity: 'error', action: 'reject', meaning: 'a count is not an integer' },
+  'not-a-number': {
+    severity: 'error',
+    action: 'reject',
+    row: true,
+    meaning: 'a cell is NaN, infinite or no number',
+  },
+  'count-negative': { severity: 'error', action: 'reject', row: true, meaning: 'a count is negative' },
+  'count-fractional': {
+    severity: 'error',
+    action: 'reject',
+    row: true,
+    meaning: 'a count is not an integer',
+  },
+  'time-negative': {
+    severity: 'error',
+    action: 'reject',
+    row: true,
+    meaning: 'a duration of Azure 2021 or a start of an SFS list is negative',
+  },
+  'fib-out-of-range': {
+    severity: 'error',
+    action: 'reject',
+    row: true,
+    meaning: 'the argument of fib in an SFS list is none that could be run',
+  },
   'byte-order-mark': { severity: 'info', action: 'strip', meaning: 'the file starts with a byte order mark' },
   'carriage-return': { severity: 'info', action: 'strip', meaning: 'lines end in CR LF' },
   'duplicate-key': {
     severity: 'warning',
     action: 'keep-first',
     strict: true,
-    meaning: 'the key (owner, app, function) was met before in this file',
+    meaning: 'the key (2019: owner, app, function; SFS list: id) was met before in this file',
   },
   'counts-without-duration': {
     severity: 'warning',
@@ -106,6 +134,17 @@ export const rules = {
     severity: 'warning',
     action: 'reject',
     meaning: 'the percentiles are not in ascending order',
+  },
+  'duration-zero': { severity: 'warning', action: 'clamp', meaning: 'a duration of Azure 2021 is 0' },
+  'start-duplicate': {
+    severity: 'info',
+    action: 'accept',
+    meaning: 'two invocations of a list start in the same microsecond; they keep the order of their rows',
+  },
+  'start-unordered': {
+    severity: 'warning',
+    action: 'accept',
+    meaning: 'an invocation of a list starts before the row above it; the list is sorted',
   },
   'trigger-unknown': {
     severity: 'warning',
@@ -174,11 +213,7 @@ export interface Totals {
   readonly lostInvocations: number;
 }
 
-export function reportOf(
-  findings: readonly Finding[],
-  totals: Totals,
-  options: { readonly strict: boolean },
-): ValidationReport {
+export function reportOf(findings: readonly Finding[], totals: Totals, options: RowPolicy): ValidationReport {
   return {
     strict: options.strict,
     passed: !findings.some((found) => fails(found, options)),
@@ -187,8 +222,38 @@ export function reportOf(
   };
 }
 
+/** What a user forgives. */
+export interface RowPolicy {
+  /** Warnings of the rules marked strict refuse the trace too. */
+  readonly strict: boolean;
+  /** What a row that is damaged does: refuse the trace, or cost itself. Default `fail`. */
+  readonly onBad?: OnBad;
+}
+
+export type OnBad = 'fail' | 'drop';
+
+export const onBadKinds: readonly OnBad[] = ['fail', 'drop'];
+
 /** Whether the trace is refused because of this finding. */
-export function fails(finding: Finding, { strict }: { readonly strict: boolean }): boolean {
+export function fails(finding: Finding, { strict, onBad = 'fail' }: RowPolicy): boolean {
   const rule: Rule | undefined = (rules as Readonly<Record<string, Rule>>)[finding.code];
-  return finding.severity === 'error' || (strict && rule?.strict === true);
+  if (finding.severity === 'error') return onBad === 'fail' || rule?.row !== true;
+  return strict && rule?.strict === true;
+}
+
+/** Throws SFSD_ERR_TRACE_INVALID naming every finding that refuses the trace. */
+export function passOrThrow(
+  { passed, findings, strict }: ValidationReport,
+  { onBad = 'fail' }: Partial<RowPolicy>,
+): void {
+  if (passed) return;
+  const refusals = findings.filter((finding) => fails(finding, { strict, onBad }));
+  const words = refusals.map(
+    ({ file, line, code, count, detail }) =>
+      `${file}:${line} ${code} (${detail})${count > 1 ? ` and ${count - 1} more` : ''}`,
+  );
+  throw new SfsdError('SFSD_ERR_TRACE_INVALID', {
+    file: refusals[0]?.file ?? '',
+    reason: words.slice(0, faultsShownMax).join('; '),
+  });
 }

@@ -5,34 +5,57 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reasonOf, SfsdError } from '../../contracts/errors.js';
-import { type AzureOptions, type AzureTrace, loadAzure2019, readAzure2019 } from '../formats/azure2019.js';
 import type { ValidationReport } from '../formats/report.js';
 import { readDurationTable } from './durations.js';
 import { compileWorkload, type GeneratorInputs } from './generator.js';
 import { type GeneratorOptions, generatorOptionsOf } from './generator-options.js';
+import { loadTrace, reportOnFiles, type TraceOptions } from './trace-source.js';
+import { type Trace, type TraceWindow, windowOf } from './window.js';
 import type { Workload } from './workload.js';
 
 /** The sample in traces/azure2019-sample. */
 export const bundledSample = fileURLToPath(new URL('../../../../traces/azure2019-sample', import.meta.url));
 
-export interface GenerateOptions extends Partial<GeneratorOptions> {
-  /** Files or folders of an Azure 2019 trace; the bundled sample when a trace is needed and none is named. */
+export interface GenerateOptions
+  extends Omit<Partial<GeneratorOptions>, 'requests'>,
+    TraceOptions,
+    TraceWindow {
+  /** `all`: every invocation of the trace. */
+  readonly requests?: number | 'all';
+  /** Files or folders of a trace; the bundled sample when a trace is needed and none is named. */
   readonly trace?: readonly string[];
   /** A duration table; the bundled one when absent. */
   readonly table?: string;
-  readonly strict?: boolean;
 }
 
 /** Throws SFSD_ERR_WORKLOAD_INVALID, SFSD_ERR_TRACE_INVALID or SFSD_ERR_FILE, each naming all that is wrong. */
 export async function generateWorkload(given: GenerateOptions): Promise<Workload> {
-  const { trace: paths, table, strict = false, ...rest } = given;
-  const options = generatorOptionsOf(rest);
+  const {
+    trace: paths,
+    table,
+    strict,
+    onBad,
+    minMs,
+    format,
+    fromMinute,
+    toMinute,
+    requests,
+    ...rest
+  } = given;
+  const asked = requests === 'all' ? rest : { ...rest, ...defined({ requests }) };
+  const options = generatorOptionsOf(asked);
   const inputs: { -readonly [Name in keyof GeneratorInputs]: GeneratorInputs[Name] } = {};
   if (options.durations === 'table') inputs.table = readDurationTable(table);
   if (options.durations === 'azure2019' || options.gaps === 'trace') {
     const sources = paths ?? [bundledSample];
-    inputs.trace = relative(await loadAzure2019(await filesOf(sources), { strict }));
+    const how = defined({ strict, onBad, minMs, format });
+    const trace = await loadTrace(await filesOf(sources), how);
+    inputs.trace = windowOf(relative(trace), defined({ fromMinute, toMinute }));
     inputs.traceName = sources.map((path) => basename(path)).join(' ');
+  }
+  if (requests === 'all' && inputs.trace !== undefined) {
+    const all = inputs.trace.report.invocations;
+    return compileWorkload(generatorOptionsOf({ ...asked, requests: all }), inputs);
   }
   return compileWorkload(options, inputs);
 }
@@ -40,9 +63,17 @@ export async function generateWorkload(given: GenerateOptions): Promise<Workload
 /** Never throws for what is in the files: see `passed`. Throws SFSD_ERR_FILE when one cannot be read. */
 export async function validateTrace(
   paths: readonly string[],
-  options: Pick<AzureOptions, 'strict' | 'minMs'> = {},
+  options: TraceOptions = {},
 ): Promise<ValidationReport> {
-  return (await readAzure2019(await filesOf(paths), { ...options, keepCounts: false })).report;
+  return reportOnFiles(await filesOf(paths), options);
+}
+
+type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Defined<Fields>;
 }
 
 /** Every CSV file of each folder, in the order of names, and every file as it is named. */
@@ -64,7 +95,7 @@ async function listOf(path: string): Promise<readonly string[]> {
 }
 
 /** A workload names a trace's files without the folders of the host that compiled it, so that its bytes are the same on every host. */
-function relative(trace: AzureTrace): AzureTrace {
+function relative(trace: Trace): Trace {
   const short = <Named extends { readonly file: string }>(named: Named): Named => ({
     ...named,
     file: join(basename(dirname(named.file)), basename(named.file)),

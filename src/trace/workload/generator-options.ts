@@ -21,6 +21,9 @@ export interface GeneratorOptions {
   /** Sum of demands / (span x cores). */
   readonly load: number;
   readonly cores: number;
+  /** load: stretch time until the load is met. trace: keep the trace's own time, x `timeScale`; gaps `trace` only. */
+  readonly pace: 'load' | 'trace';
+  readonly timeScale: number;
   /** Exact shares instead of drawn ones. */
   readonly stratified: boolean;
   /** Factor on every duration; 1 when neither it nor `meanMs` is given, but azure2019 then has `meanMs` 185. */
@@ -57,6 +60,8 @@ export const generatorDefaults: GeneratorOptions = {
   gaps: 'poisson',
   load: 1,
   cores: 2,
+  pace: 'load',
+  timeScale: 1,
   stratified: false,
   durationScale: undefined,
   meanMs: undefined,
@@ -90,6 +95,8 @@ export function generatorOptionsOf(given: Partial<GeneratorOptions>): GeneratorO
   need(durationScale === undefined || within(durationScale, 1e-6, 1e6), 'duration scale is not 1e-6 to 1e6');
   need(meanMs === undefined || within(meanMs, 1, 1e7), 'mean is not 1 to 1e7 ms');
   need(durationScale === undefined || meanMs === undefined, 'duration scale and mean exclude each other');
+  need(options.pace === 'load' || options.gaps === 'trace', 'only gaps of a trace have its pace');
+  need(within(options.timeScale, 1e-6, 1e6), 'time scale is not 1e-6 to 1e6');
   need(clipMs >= 1, 'clip is below 1 ms');
   need(within(options.sigma, 0, 3), 'sigma is not 0 to 3');
   const weights = Object.entries(options.mix);

@@ -5,13 +5,12 @@
  * 2. Draw the gaps (or take the arrivals of a trace's minutes), of any length.
  * 3. Stretch the arrivals so that the last comes at  span = sum of demands / (load x cores): the realised load is the target's,
  *    whatever was drawn. E[IAT] = E[D] / (load x cores) with the E[D] of the workload itself: a log-normal with sigma 2.36 has a
- *    sample mean that a hundred thousand requests would not settle.
+ *    sample mean that a hundred thousand requests would not settle. A trace at its own pace keeps its time, and its load is told.
  *
  * Pure: the same options and the same trace give the same workload, byte for byte.
  */
 import { SfsdError } from '../../contracts/errors.js';
 import { clampDuration, type Duration, duration, fromMs } from '../../contracts/time.js';
-import type { AzureTrace } from '../formats/azure2019.js';
 import { type Sample, sampleAzure } from './azure-sample.js';
 import {
   type Draw,
@@ -22,9 +21,11 @@ import {
 } from './durations.js';
 import { cvOf, drawGaps } from './gaps.js';
 import type { GeneratorOptions } from './generator-options.js';
+import { sampleList } from './list-sample.js';
 import { applicationsFor } from './mix.js';
 import { RandomStream } from './random.js';
 import { randomQuantiles, stratifiedQuantiles } from './stratified.js';
+import { isList, type Trace } from './window.js';
 import {
   type Application,
   demandMin,
@@ -37,7 +38,7 @@ import {
 /** What the options need: the table for durations `table`, the trace for durations `azure2019` or gaps `trace`. */
 export interface GeneratorInputs {
   readonly table?: DurationTable;
-  readonly trace?: AzureTrace;
+  readonly trace?: Trace;
   /** Where the trace came from, for the header. */
   readonly traceName?: string;
 }
@@ -52,8 +53,10 @@ export function compileWorkload(options: GeneratorOptions, inputs: GeneratorInpu
     clampDuration(fromMs(ms * durationScale), { min: demandMin, max: duration(Number.MAX_SAFE_INTEGER) }),
   );
   const demandTotal = demands.reduce((all, demand) => all + demand, 0);
-  const span = Math.max(1, Math.round(demandTotal / (options.load * options.cores)));
-  const arrivals = stretched(positionsFor(options, sample), span);
+  const positions = positionsFor(options, sample);
+  const span = spanFor(options, { positions, demandTotal });
+  const arrivals = stretched(positions, span);
+  const loadRealised = demandTotal / (span * options.cores);
   const programs = applicationsFor(options.requests, options, new RandomStream(options.seed, 'mix'));
   const requests = requestsFrom({ draws, demands, arrivals, programs }, options);
   const gaps = arrivals.slice(1).map((arrival, index) => arrival - (arrivals[index] ?? 0));
@@ -67,13 +70,14 @@ export function compileWorkload(options: GeneratorOptions, inputs: GeneratorInpu
         sample,
         durationScale,
         span,
+        ownSpan: lengthOf(positions),
         clips: draws.some((draw) => draw.ms > options.clipMs),
       }),
       gaps: options.gaps,
       durationScale,
       cores: options.cores,
-      loadTarget: options.load,
-      loadRealised: demandTotal / (span * options.cores),
+      loadTarget: options.pace === 'load' ? options.load : loadRealised,
+      loadRealised,
       demandMean: duration(demandTotal / options.requests),
       gapCv: cvOf(gaps),
       shortBelow: shortBelowAt(durationScale),
@@ -92,7 +96,8 @@ function sampleFor(options: GeneratorOptions, { trace }: GeneratorInputs): Sampl
       `the trace has ${invocations} invocations with durations, ${options.requests} were asked for`,
     );
   }
-  return sampleAzure(trace, options, new RandomStream(options.seed, 'sample'));
+  const random = new RandomStream(options.seed, 'sample');
+  return isList(trace) ? sampleList(trace, options, random) : sampleAzure(trace, options, random);
 }
 
 /** In the order of arrival. */
@@ -145,10 +150,22 @@ function positionsFor(options: GeneratorOptions, sample: Sample | undefined): re
   return [0, ...Array.from(gaps, (gap) => (position += gap))];
 }
 
+function spanFor(
+  { pace, load, cores, timeScale }: GeneratorOptions,
+  { positions, demandTotal }: { readonly positions: readonly number[]; readonly demandTotal: number },
+): number {
+  const own = lengthOf(positions) * timeScale;
+  return Math.max(1, Math.round(pace === 'trace' ? own : demandTotal / (load * cores)));
+}
+
+function lengthOf(positions: readonly number[]): number {
+  return (positions.at(-1) ?? 0) - (positions[0] ?? 0);
+}
+
 /** First arrival at 0, last at `span`; when all fall on one instant they stay evenly spaced, as nothing else is known. */
 function stretched(positions: readonly number[], span: number): readonly Duration[] {
   const first = positions[0] ?? 0;
-  const length = (positions.at(-1) ?? 0) - first;
+  const length = lengthOf(positions);
   const last = positions.length - 1;
   return positions.map((position, index) =>
     duration(length > 0 ? (span * (position - first)) / length : (span * index) / last),
@@ -202,12 +219,16 @@ function sourceText(
     readonly sample: Sample | undefined;
     readonly durationScale: number;
     readonly span: number;
+    /** us, before any scale. */
+    readonly ownSpan: number;
     readonly clips: boolean;
   },
 ): string {
   const { durations, gaps, requests, clipMs, stratified } = options;
-  const parts = [durations === 'azure2019' ? `azure2019: ${traceName}` : durations];
-  if (stratified) parts.push('stratified');
+  const format = trace !== undefined && isList(trace) ? trace.format : 'azure2019';
+  const parts = [durations === 'azure2019' ? `${format}: ${traceName}` : durations];
+  const listed = durations === 'azure2019' && format !== 'azure2019';
+  if (stratified && !listed) parts.push('stratified');
   if (options.sigma > 0) parts.push(`varied with sigma ${options.sigma}`);
   const { sample } = made;
   if (sample !== undefined && trace !== undefined) {
@@ -219,7 +240,9 @@ function sourceText(
       `at most ${share}% from one function`,
     );
     if (gaps === 'trace') {
-      parts.push(`${trace.minutes} minutes compressed to ${(made.span / 1e6).toFixed(1)} s`);
+      const own = made.ownSpan;
+      const how = made.span === own ? 'in' : made.span < own ? 'compressed to' : 'stretched to';
+      parts.push(`${trace.minutes} minutes ${how} ${(made.span / 1e6).toFixed(1)} s`);
     }
   }
   if (made.clips) parts.push(`durations clipped at ${clipMs} ms`);
