@@ -121,6 +121,7 @@ export class EevdfCore {
     if (task === undefined) return;
     this.#waiting.splice(place, 1);
     this.#running = task;
+    task.beginTurn(now);
     task.runningSince = now + (task === this.#before ? 0 : this.#rule.switchCost);
     this.#before = task;
   }

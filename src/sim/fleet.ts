@@ -28,6 +28,11 @@ export interface FleetRun {
   readonly endedAt: Float64Array;
   /** By request: CPU time that it was given. */
   readonly cpuTime: Float64Array;
+  /**
+   * By request: times that it left a core, its end included. Only the slice-exact fair class has turns; under the fluid one nothing
+   * is switched.
+   */
+  readonly switches: Float64Array;
   /** By request: 1 when a fault ended it. */
   readonly killed: Uint8Array;
   /** Of each host; empty for policies without counters. */
@@ -41,12 +46,14 @@ export function simulate(requests: readonly SimulatedRequest[], options: FleetOp
   const run = {
     endedAt: new Float64Array(requests.length).fill(Number.NaN),
     cpuTime: new Float64Array(requests.length),
+    switches: new Float64Array(requests.length),
     killed: new Uint8Array(requests.length),
   };
   const onEnd = (task: Task): void => {
     assert(Number.isNaN(run.endedAt[task.index]), 'a request ends once');
     run.endedAt[task.index] = task.endedAt;
     run.cpuTime[task.index] = task.cpu;
+    run.switches[task.index] = task.turns;
     run.killed[task.index] = task.killed ? 1 : 0;
   };
   const hosts = Array.from({ length: options.hosts }, () => new Host(options, onEnd));

@@ -7,6 +7,7 @@
  */
 import type { TaskGroup } from '../contracts/task-group.js';
 import type { Duration, Instant } from '../contracts/time.js';
+import { timeEpsilon } from './task-class.js';
 
 /** Once it has used `at` of CPU time, it sleeps for `length`. */
 export interface SimulatedSleep {
@@ -54,8 +55,10 @@ export class Task {
   due = 0;
   /** Its place in that heap; -1: in none. */
   place = -1;
-  /** When its running turn started. */
+  /** Up to when its running turn is accounted; while it does not run, when it last stopped. */
   runningSince = 0;
+  /** Times that it came onto a core without having been on one just then. */
+  turns = 0;
   core = -1;
   virtualTime = 0;
   deadline = 0;
@@ -71,6 +74,11 @@ export class Task {
     this.sleeps = request.sleeps;
     this.stopAt = request.sleeps[0]?.at ?? request.demand;
     this.group = new SimulatedGroup(this);
+  }
+
+  /** It comes onto a core. Changing class there, or being picked again, is no new turn. */
+  beginTurn(now: number): void {
+    if (this.turns === 0 || now > this.runningSince + timeEpsilon) this.turns += 1;
   }
 }
 

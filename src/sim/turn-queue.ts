@@ -77,6 +77,7 @@ export class TurnQueue implements TaskClass {
 
   #run(task: Task, core: number, now: number): void {
     task.core = core;
+    task.beginTurn(now);
     task.runningSince = now;
     this.#running.add(task, now + Math.min(task.stopAt - task.cpu, this.#rule.quantum));
   }

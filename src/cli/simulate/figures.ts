@@ -42,15 +42,8 @@ export function figuresOf(
   { requests, header }: Workload,
   run: FleetRun | undefined,
 ): PolicyFigures {
-  const alone = run === undefined;
-  const samples: Sample[] = [];
-  requests.forEach((request, index) => {
-    if (run?.killed[index] === 1) return;
-    const idealMs = toMs(idealOf(request));
-    const turnaroundMs = alone ? idealMs : ((run.endedAt[index] ?? 0) - request.arrival) / 1000;
-    samples.push({ id: request.id, turnaroundMs, idealMs, demandMs: toMs(request.demand) });
-  });
-  const shown = alone ? idealSamples(samples) : samples;
+  const samples = simulatedSamples(requests, run);
+  const shown = run === undefined ? idealSamples(samples) : samples;
   const shortBelowMs = toMs(header.shortBelow);
   return {
     policy,
@@ -62,6 +55,20 @@ export function figuresOf(
     killed: requests.length - samples.length,
     counters: countersOf(run),
   };
+}
+
+/** Of the requests that no fault ended. @param run undefined: each alone. */
+export function simulatedSamples(
+  requests: Workload['requests'],
+  run: FleetRun | undefined,
+): readonly Sample[] {
+  return requests.flatMap((request, index) => {
+    if (run?.killed[index] === 1) return [];
+    const idealMs = toMs(idealOf(request));
+    const turnaroundMs =
+      run === undefined ? idealMs : ((run.endedAt[index] ?? 0) - request.arrival) / 1000;
+    return [{ id: request.id, turnaroundMs, idealMs, demandMs: toMs(request.demand) }];
+  });
 }
 
 function countersOf(run: FleetRun | undefined): Readonly<Record<string, number>> | null {
