@@ -4,8 +4,8 @@
  */
 import type { SchedulerCounters } from '../../contracts/scheduler.js';
 import type { TimesSummary } from '../../trace/replay/comparison.js';
-import { groupsOf, rteSummary, type Sample, turnaroundOf } from '../../trace/replay/metrics.js';
 import type { DaemonShares } from '../../trace/replay/metrics.js';
+import { groupsOf, rteSummary, type Sample, turnaroundOf } from '../../trace/replay/metrics.js';
 import type { SeriesRow } from '../../trace/replay/series.js';
 import { quantile, shareOf } from '../../trace/replay/statistics.js';
 
@@ -31,9 +31,12 @@ export interface Evidence {
   readonly plain: ReadonlyMap<number, Pair>;
   /** By load: the same with functions that block. */
   readonly blocking: ReadonlyMap<number, Pair>;
+  /** By load: `plain`, of fewer requests, with the fair class slice by slice. */
+  readonly sliceExact: ReadonlyMap<number, Pair>;
   /** By fixed S in milliseconds, at load 1. */
   readonly fixed: ReadonlyMap<number, Observed>;
-  readonly bursty: { readonly bypassOn: Observed; readonly bypassOff: Observed } | undefined;
+  /** Bursts that overload the host for a while. */
+  readonly spiky: { readonly bypassOn: Observed; readonly bypassOff: Observed } | undefined;
   /** By load: (CFS + 1) / (SFS + 1) context switches of each request. */
   readonly switches: ReadonlyMap<number, readonly number[]>;
   /** By load. */

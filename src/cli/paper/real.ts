@@ -3,7 +3,7 @@
  * folder beside the page, and what the page shows is read back from there.
  */
 import { join } from 'node:path';
-import { switchRatios, type Summary } from '../../trace/replay/comparison.js';
+import { type Summary, switchRatios } from '../../trace/replay/comparison.js';
 import { type DaemonShares, samplesOf } from '../../trace/replay/metrics.js';
 import { readRunFolder } from '../../trace/report/read.js';
 import type { RunFolder } from '../../trace/report/run-folder.js';
@@ -43,8 +43,9 @@ export async function replayHost(options: RealOptions): Promise<RealEvidence> {
     cores: options.cores,
     plain,
     blocking: plain,
+    sliceExact: new Map<number, Pair>(),
     fixed: new Map<number, Observed>(),
-    bursty: undefined,
+    spiky: undefined,
     switches,
     daemon,
   };

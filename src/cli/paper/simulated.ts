@@ -13,9 +13,10 @@ import { simulatedSamples } from '../simulate/figures.js';
 import { fleetOptions, type SimulateFlags } from '../simulate/plan.js';
 import { type Evidence, type Observed, observedOf, type Pair } from './evidence.js';
 import {
-  loadBursty,
+  loadSpiky,
   loadsBlocking,
   loadsPlain,
+  loadsSliceExact,
   loadsSwitches,
   type PaperSize,
   seed,
@@ -23,6 +24,7 @@ import {
   sleepShare,
   slicesFixedMs,
 } from './size.js';
+import { withSpikes } from './spikes.js';
 
 export interface SimulatedOptions {
   readonly cores: number;
@@ -68,8 +70,12 @@ export async function simulateHost(options: SimulatedOptions): Promise<Evidence>
   const plain = new Map<number, Pair>();
   for (const load of loadsPlain) plain.set(load, await pairOf({ ...base, load }, options));
   const blocking = new Map<number, Pair>();
-  for (const load of loadsBlocking)
-    blocking.set(load, await pairOf({ ...base, load, sleepShare }, options));
+  for (const load of loadsBlocking) blocking.set(load, await pairOf({ ...base, load, sleepShare }, options));
+  const sliceExact = new Map<number, Pair>();
+  for (const load of loadsSliceExact) {
+    const flags = { ...base, load, count: size.requestsSliceExact, fair: 'eevdf' as const };
+    sliceExact.set(load, await pairOf(flags, options));
+  }
   const switches = new Map<number, readonly number[]>();
   for (const load of loadsSwitches) {
     const flags = { ...base, load, sleepShare, count: size.requestsSliceExact, fair: 'eevdf' as const };
@@ -79,8 +85,9 @@ export async function simulateHost(options: SimulatedOptions): Promise<Evidence>
     cores,
     plain,
     blocking,
+    sliceExact,
     fixed: await fixedSlices(base, options),
-    bursty: await burstyPair(base, options),
+    spiky: await spikyPair(base, options),
     switches,
     daemon: new Map(),
   };
@@ -88,9 +95,10 @@ export async function simulateHost(options: SimulatedOptions): Promise<Evidence>
 
 async function pairOf(flags: SimulateFlags, options: SimulatedOptions): Promise<Pair> {
   const workload = await workloadOf(flags);
+  const label = labelOf(flags);
   return {
-    cfs: observe(workload, flags, { policy: 'cfs', options, label: '' }),
-    sfs: observe(workload, flags, { policy: 'sfs', options, label: '' }),
+    cfs: observe(workload, flags, { policy: 'cfs', options, label }),
+    sfs: observe(workload, flags, { policy: 'sfs', options, label, timed: flags.load === 1 }),
   };
 }
 
@@ -112,34 +120,49 @@ async function fixedSlices(
   );
 }
 
-async function burstyPair(base: SimulateFlags, options: SimulatedOptions): Promise<Evidence['bursty']> {
-  const flags: SimulateFlags = { ...base, gaps: 'bursty', load: loadBursty };
-  const workload = await workloadOf(flags);
+async function spikyPair(base: SimulateFlags, options: SimulatedOptions): Promise<Evidence['spiky']> {
+  const flags: SimulateFlags = { ...base, load: loadSpiky };
+  const workload = withSpikes(await workloadOf(flags));
   return {
-    bypassOn: observe(workload, flags, { policy: 'sfs', options, label: ', bypass on' }),
-    bypassOff: observe(workload, { ...flags, bypass: false }, { policy: 'sfs', options, label: ', bypass off' }),
+    bypassOn: observe(workload, flags, { policy: 'sfs', options, label: ', spikes, bypass on', timed: true }),
+    bypassOff: observe(
+      workload,
+      { ...flags, bypass: false },
+      { policy: 'sfs', options, label: ', spikes, bypass off', timed: true },
+    ),
   };
 }
 
 async function switchRatiosOf(flags: SimulateFlags, options: SimulatedOptions): Promise<readonly number[]> {
   const workload = await workloadOf(flags);
-  const label = ', slice by slice';
+  const label = labelOf(flags);
   const cfs = run(workload, flags, { policy: 'cfs', options, label });
   const sfs = run(workload, flags, { policy: 'sfs', options, label });
-  return workload.requests.map((_request, index) => ((cfs.switches[index] ?? 0) + 1) / ((sfs.switches[index] ?? 0) + 1));
+  return workload.requests.map(
+    (_request, index) => ((cfs.switches[index] ?? 0) + 1) / ((sfs.switches[index] ?? 0) + 1),
+  );
+}
+
+function labelOf({ fair, sleepShare: blocking }: SimulateFlags): string {
+  return `${blocking > 0 ? ', blocking' : ''}${fair === 'eevdf' ? ', slice by slice' : ''}`;
 }
 
 interface RunOf {
   readonly policy: 'cfs' | 'sfs';
   readonly options: SimulatedOptions;
   readonly label: string;
+  /** Its S and pick-ups are shown over time; a row for each is kept. */
+  readonly timed?: boolean;
   readonly log?: DecisionLog;
 }
 
-function run({ requests, header }: Workload, flags: SimulateFlags, { policy, options, label, log }: RunOf): FleetRun {
-  const blocking = flags.sleepShare > 0 ? ', blocking' : '';
+function run(
+  { requests, header }: Workload,
+  flags: SimulateFlags,
+  { policy, options, label, log }: RunOf,
+): FleetRun {
   options.step(
-    `simulating ${options.cores} cores, load ${header.loadTarget}, ${header.gaps} gaps${blocking}, ${policy}${label}: ${requests.length} requests`,
+    `simulating ${options.cores} cores, load ${header.loadTarget}, ${policy}${label}: ${requests.length} requests`,
   );
   const host = fleetOptions(flags, { seed: flags.seed, liveMax: requests.length });
   return simulate(requests, { ...host, policy, ...(log === undefined ? {} : { log }) });
@@ -148,7 +171,7 @@ function run({ requests, header }: Workload, flags: SimulateFlags, { policy, opt
 function observe(workload: Workload, flags: SimulateFlags, of: RunOf): Observed {
   const factor = flags.bypass ? overloadFactor : Number.POSITIVE_INFINITY;
   const series = new SeriesBuilder(of.policy, { start: 0 as Instant, overloadFactor: factor });
-  const done = run(workload, flags, { ...of, log: logInto(series) });
+  const done = run(workload, flags, of.timed === true ? { ...of, log: logInto(series) } : of);
   return observedOf(simulatedSamples(workload.requests, done), {
     shortBelowMs: toMs(workload.header.shortBelow),
     series: series.rows(),

@@ -22,11 +22,13 @@ export const loadsPlain = [0.5, 0.65, 0.8, 0.9, 1] as const;
 export const loadsBlocking = [0.8, 0.9, 1] as const;
 /** Context switches of figure 16. */
 export const loadsSwitches = [0.8, 1] as const;
+/** Where figure 7 names shares under CFS: the fluid class is checked slice by slice. */
+export const loadsSliceExact = [0.65, 0.8] as const;
 export const loadsReal = [0.8, 1] as const;
 /** Figure 11. */
 export const slicesFixedMs = [50, 100, 200] as const;
-/** Figure 12: on average the host has room; only bursts overload it. */
-export const loadBursty = 0.9;
+/** Figure 12: the host has room but for the spikes (spikes.ts). */
+export const loadSpiky = 0.8;
 /** As the paper's functions md and sa, two in five, of which each waits for a file (section VIII-C). */
 export const sleepShare = 0.4;
 /** Halves what the replays take; the shares of Table I stay. */

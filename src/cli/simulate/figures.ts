@@ -65,8 +65,7 @@ export function simulatedSamples(
   return requests.flatMap((request, index) => {
     if (run?.killed[index] === 1) return [];
     const idealMs = toMs(idealOf(request));
-    const turnaroundMs =
-      run === undefined ? idealMs : ((run.endedAt[index] ?? 0) - request.arrival) / 1000;
+    const turnaroundMs = run === undefined ? idealMs : ((run.endedAt[index] ?? 0) - request.arrival) / 1000;
     return [{ id: request.id, turnaroundMs, idealMs, demandMs: toMs(request.demand) }];
   });
 }
