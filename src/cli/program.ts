@@ -12,6 +12,7 @@ import { addDoctorCommand } from './doctor.js';
 import { addEndCommand } from './end.js';
 import { addFunctionCommand } from './function.js';
 import { addInvokeCommand } from './invoke.js';
+import { addPaperCommand } from './paper.js';
 import { addRegisterCommand } from './register.js';
 import { addReplayCommand } from './replay.js';
 import { addReportCommand } from './report.js';
@@ -88,6 +89,7 @@ function buildProgram(context: CliContext): Command {
   addUnmanageCommand(program, context);
   addReplayCommand(program, context);
   addSimulateCommand(program, context);
+  addPaperCommand(program, context);
   addTraceCommand(program, context);
   addReportCommand(program, context);
   addDoctorCommand(program, context);
