@@ -107,8 +107,8 @@ t.test('every claim that this host fails has a reason with its cores', async (t)
   };
   const judged = judge({
     simulated: new Map([
-      [12, here],
-      [72, here],
+      [12, { ...here, cores: 12 }],
+      [72, { ...here, cores: 72 }],
     ]),
     real: here,
   });

@@ -2,11 +2,12 @@
  * The paper's workload on this host: real processes under the kernel and under sfsd, by `sfsd replay` itself. Each load leaves its run
  * folder beside the page, and what the page shows is read back from there.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Summary, switchRatios } from '../../trace/replay/comparison.js';
 import { type DaemonShares, samplesOf } from '../../trace/replay/metrics.js';
 import { readRunFolder } from '../../trace/report/read.js';
-import type { RunFolder } from '../../trace/report/run-folder.js';
+import { type RunFolder, runFiles } from '../../trace/report/run-folder.js';
 import type { CliContext } from '../context.js';
 import { runReplay } from '../replay/session.js';
 import { type Evidence, type Observed, observedOf, type Pair } from './evidence.js';
@@ -25,13 +26,15 @@ export interface RealEvidence {
   readonly warnings: readonly string[];
 }
 
-export async function replayHost(options: RealOptions): Promise<RealEvidence> {
+/** undefined: a signal ended it, and the replay has said so. */
+export async function replayHost(options: RealOptions): Promise<RealEvidence | undefined> {
   const plain = new Map<number, Pair>();
   const switches = new Map<number, readonly number[]>();
   const daemon = new Map<number, DaemonShares>();
   const warnings: string[] = [];
   for (const load of loadsReal) {
     const run = await replayAt(load, options);
+    if (run === undefined) return undefined;
     const { summary, records } = run;
     const of = (policy: 'cfs' | 'sfs') => records.filter((record) => record.policy === policy);
     plain.set(load, { cfs: observedReal(run, 'cfs'), sfs: observedReal(run, 'sfs') });
@@ -52,7 +55,7 @@ export async function replayHost(options: RealOptions): Promise<RealEvidence> {
   return { evidence, warnings };
 }
 
-async function replayAt(load: number, options: RealOptions): Promise<RunFolder> {
+async function replayAt(load: number, options: RealOptions): Promise<RunFolder | undefined> {
   const { size, context, step } = options;
   const folder = join(options.folder, `replay-load-${load}`);
   const count = size.requestsReal;
@@ -82,7 +85,8 @@ async function replayAt(load: number, options: RealOptions): Promise<RunFolder> 
     },
     { ...context, terminal: { ...context.terminal, out: () => undefined } },
   );
-  return readRunFolder(folder);
+  // Written last: without it there are no results to read.
+  return existsSync(join(folder, runFiles.summary)) ? readRunFolder(folder) : undefined;
 }
 
 function observedReal({ records, series, summary }: RunFolder, policy: 'cfs' | 'sfs'): Observed {

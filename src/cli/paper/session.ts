@@ -46,6 +46,10 @@ export async function runPaper(
   const cores = availableParallelism();
   const real: RealEvidence | undefined =
     flags.simOnly === true ? undefined : await replayHost({ cores, size, folder, context, step });
+  if (real === undefined && flags.simOnly !== true) {
+    step('no page was written');
+    return;
+  }
   const evidence = { simulated, real: real?.evidence };
   const judged = judge(evidence);
   const elapsedMs = Date.now() - startedAt;
