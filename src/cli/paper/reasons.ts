@@ -54,8 +54,8 @@ function fairWaitsLess(claim: Claim, evidence: Evidence): string {
   return (
     `Our CFS waits less. ${cores} cores at ${formatShare(load)} seldom have more functions than cores, and only then does a fair ` +
     `scheduler make anybody wait; simulated slice by slice with a cost for every switch the share is ${formatShare(exact)}, so ` +
-    `slices are not what is missing. A share like the paper’s needs more load (at 90% ours is ${formatShare(later)}): its host must ` +
-    `have been busier than the functions alone make it, or have spread them over the cores less evenly. Neither is simulated.`
+    `slices are not what is missing. A share like the paper’s needs more load (at 90% ours is ${formatShare(later)}). Its host may ` +
+    `have been busier than the functions alone make it, or have spread them over the cores less evenly; neither is simulated or tested.`
   );
 }
 
@@ -68,7 +68,7 @@ function priceIsSmall(evidence: Evidence): string {
   return (
     `SFS costs long functions less here. It only orders the same work anew, and short functions are ${formatShare(share)} of ` +
     `the CPU time: giving them precedence delays the rest by no more than that work. What long functions lost beyond it in the ` +
-    `paper is overhead (switches, cold caches, the scheduler’s own ${formatShare(0.036)} of the host), which the fluid simulation does not charge.`
+    `paper may be overhead (switches, cold caches, the scheduler’s own ${formatShare(0.036)} of the host), which the fluid simulation does not charge.`
   );
 }
 
@@ -89,7 +89,7 @@ function tailIsDemand(evidence: Evidence): string {
     `At 50% our p99.9 is ${formatMs(turnaroundQuantile(observed, 0.999))}, and the same requests take ${formatMs(alone)} alone: the tail is ` +
     `the longest functions, not waiting (the variation of durations makes ours longer than the paper’s). At 65% only ` +
     `${formatShare(shareOfSamples(own(evidence, 0.65, 'cfs'), slowed))} of the requests are slower than alone by more than 1%. Fair ` +
-    `sharing of the functions’ own work cannot make a tail seven times as long; something else ran on the paper’s host.`
+    `sharing of the functions’ own work does not make a tail seven times as long here; what did in the paper is not known to us.`
   );
 }
 
@@ -124,9 +124,9 @@ function platformAbsent(evidence: Evidence): string {
   return (
     `Functions alone do not queue on ${evidence.cores} cores: at 80% their mean under CFS is ${formatRatio(excess)} of alone, so there is ` +
     `nothing to speed up; and one request in a hundred is a long function, which SFS serves last. The paper’s SFS has a p99 of ` +
-    `4.75 s at every load; ours is ${tail(0.8)}, ${tail(0.9)} and ${tail(1)} at 80, 90 and 100%. So its 100% was short of full ` +
-    `for SFS, while CFS (7.93 x 4.75 = 38 s) had a backlog: OpenLambda’s servers and sandboxes took CPU time too, and more ` +
-    `under CFS. That is work which our workload does not have.`
+    `4.75 s at every load; ours is ${tail(0.8)}, ${tail(0.9)} and ${tail(1)} at 80, 90 and 100%. So its 100% seems to have been ` +
+    `short of full for SFS, while CFS (7.93 x 4.75 = 38 s) had a backlog. OpenLambda’s servers and sandboxes take CPU time too, which ` +
+    `our workload does not have; whether that explains it is not tested.`
   );
 }
 
@@ -135,7 +135,7 @@ function fewShareCores(evidence: Evidence): string {
   return (
     `A function that has a core to itself is not switched, and on ${evidence.cores} cores at 80% only ${formatShare(waited)} of the requests ` +
     `share one under CFS for long enough to be 1% slower. In the paper each function was an HTTP server in a sandbox beside ` +
-    `OpenLambda’s own processes, which switch it even on a host with room.`
+    `OpenLambda’s own processes, which may switch it even on a host with room; that is not simulated.`
   );
 }
 
@@ -144,8 +144,9 @@ function realReason(claim: Claim, evidence: Evidence): string {
   const requests = evidence.plain.get(1)?.sfs.samples.length ?? 0;
   if (claim.id === 'daemon-share')
     return (
-      `it is the whole daemon (HTTP, starting processes and persistence too) on ${cores} cores with durations scaled by ` +
-      `${durationScaleReal}; per core there are more arrivals a second than on the paper’s host.`
+      `a poll reads a clock and at most one small file of each FILTER worker, through descriptors that are kept open. The whole daemon, with ` +
+      `HTTP and the starting of processes, which the paper leaves to OpenLambda, took ${formatShare(evidence.daemon.get(1)?.total ?? null)} of ` +
+      `${cores} cores; durations are scaled by ${durationScaleReal}, so there are as many more arrivals a second.`
     );
   if (claim.id === 'daemon-polling')
     return `one poll reads ${cores} workers and the blocked functions, not 72 workers, and the reads are cheap; so the rest weighs more.`;
