@@ -101,7 +101,7 @@ t.test('SIGTERM demotes what others started, refuses new work and ends within 5 
     .catch((error: Error) => error.message);
   const slow = daemon.client();
   t.teardown(() => slow.destroy());
-  const finishing = slow.request({ method: 'POST', path: '/v1/functions/burn/invocations', body: '700' });
+  const finishing = slow.request({ method: 'POST', path: '/v1/functions/burn/invocations', body: '400' });
   await sleep(150);
   t.equal(policyOf(spinner.pid), 'SCHED_FIFO');
   const began = Date.now();
