@@ -39,8 +39,8 @@ export interface Kernel {
    */
   promote(group: TaskGroup, worker?: number): 'ok' | 'gone' | 'denied';
   /**
-   * For a gap of the FILTER budget: all promoted tasks of the group fall back to the fair scheduler until `promote` or `demote`, and
-   * stand ahead of other functions there where that does not put them ahead of the host's own tasks. Idempotent.
+   * For a gap of the FILTER budget: all tasks of the group, promoted or not yet, are under the fair scheduler until `promote` or
+   * `demote`, and stand ahead of other functions there where that does not put them ahead of the host's own tasks. Idempotent.
    */
   pause(group: TaskGroup): 'ok' | 'gone';
   /** All tasks that were ever promoted for the group, and still live, become what they were before. Idempotent. */

@@ -154,6 +154,7 @@ export class LinuxKernel implements Kernel {
   }
 
   pause(group: TaskGroup): 'ok' | 'gone' {
+    if (this.#mode === 'off') return 'ok';
     return this.#find(group)?.tasks.pause() ?? 'gone';
   }
 

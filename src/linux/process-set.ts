@@ -147,8 +147,9 @@ export class ProcessSet implements TrackedTasks {
   }
 
   pause(): 'ok' | 'gone' {
-    if (this.#standing !== 'promoted') return this.#ended ? 'gone' : 'ok';
+    if (this.#standing === 'paused' || this.#ended) return this.#ended ? 'gone' : 'ok';
     this.#standing = 'paused';
+    this.#known = 'unknown';
     for (const member of this.#members) for (const task of member.tasks) this.#tools.promoter.pause(task);
     return this.#ended ? 'gone' : 'ok';
   }

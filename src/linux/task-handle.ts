@@ -4,7 +4,7 @@
  */
 import type { Libc } from './libc.js';
 
-/** What a thread was before we promoted it. */
+/** What a thread was before we promoted or paused it. */
 export interface SavedScheduling {
   /** With SCHED_RESET_ON_FORK if it carried that. */
   readonly policy: number;
@@ -12,9 +12,9 @@ export interface SavedScheduling {
   /** The fair scheduler's slice for it, in nanoseconds. */
   readonly runtimeNs: number;
   /** The CPUs that it may run on, where it was bound to one. */
-  readonly affinity: Uint8Array | undefined;
+  affinity: Uint8Array | undefined;
   /** The cpu group that it was moved out of for its promotion. */
-  readonly cpuGroup: string | undefined;
+  cpuGroup: string | undefined;
 }
 
 export class TaskHandle {
@@ -28,9 +28,9 @@ export class TaskHandle {
   cpuNs = 0;
   /** Page faults as last seen asleep. */
   faults = 0;
-  /** Present exactly while the thread is promoted by us. */
+  /** Present exactly while the thread is promoted or paused by us. */
   saved: SavedScheduling | undefined;
-  /** The real-time policy last given to it. */
+  /** The real-time policy last given to it; 0 while it is paused. */
   policy = 0;
 
   private constructor(pid: number, tid: number, statFd: number) {

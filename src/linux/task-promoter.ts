@@ -11,7 +11,7 @@ import { affinityBytes, maskOf } from './cpus.js';
 import type { Libc } from './libc.js';
 import type { ProcStat } from './proc-stat.js';
 import type { RtGroup } from './rt-group.js';
-import type { TaskHandle } from './task-handle.js';
+import type { SavedScheduling, TaskHandle } from './task-handle.js';
 
 export const schedFifo = 1;
 export const schedRoundRobin = 2;
@@ -66,39 +66,26 @@ export class TaskPromoter {
   /** foreign: it is real-time already, and not by us. */
   promote(task: TaskHandle, several: boolean, scope: PromotionScope): 'ok' | 'gone' | 'denied' | 'foreign' {
     const policy = (several || this.#roundRobin ? schedRoundRobin : schedFifo) | schedResetOnFork;
-    if (task.saved !== undefined) {
-      if (task.policy === policy) return 'ok';
-      const paused = task.policy === 0;
-      task.policy = policy;
-      if (this.#libc.schedSetscheduler(task.tid, policy, this.#priority) === errnoNoProcess) return 'gone';
-      if (paused) this.#libc.setpriority(task.tid, task.saved.nice);
-      return 'ok';
-    }
-    const before = this.#libc.schedGetattr(task.tid, this.#attributeBytes);
-    if (before < 0) return before === errnoNoProcess ? 'gone' : 'denied';
-    const [, old = 0, flags = 0, , nice = 0, , runtimeLow = 0, runtimeHigh = 0] = this.#attributes;
-    if (old === schedFifo || old === schedRoundRobin || old === schedDeadline) return 'foreign';
+    const saved = task.saved ?? this.#look(task.tid);
+    if (typeof saved === 'string') return saved;
+    if (task.saved !== undefined && task.policy === policy) return 'ok';
+    const paused = task.saved !== undefined && task.policy === 0;
     const result = this.#set(task.tid, policy, scope);
-    if (typeof result === 'number') {
-      if (result === errnoNoProcess) return 'gone';
-      return 'denied';
-    }
+    if (typeof result === 'number') return result === errnoNoProcess ? 'gone' : 'denied';
+    if (paused) this.#libc.setpriority(task.tid, saved.nice);
+    if (scope.cpu !== undefined) saved.affinity ??= this.#bind(task.tid, scope.cpu);
+    saved.cpuGroup ??= result.cpuGroup;
+    task.saved = saved;
     task.policy = policy;
-    const affinity = scope.cpu === undefined ? undefined : this.#bind(task.tid, scope.cpu);
-    task.saved = {
-      affinity,
-      policy: old | ((flags & attributeFlagResetOnFork) === 0 ? 0 : schedResetOnFork),
-      nice: nice | 0,
-      runtimeNs: runtimeHigh * 2 ** 32 + runtimeLow,
-      cpuGroup: result.cpuGroup,
-    };
     return 'ok';
   }
 
-  /** Until `promote` or `demote`. Does nothing for a thread that we did not promote. */
+  /** Until `promote` or `demote`. Leaves alone what is real-time by someone else's hand. */
   pause(task: TaskHandle): void {
-    const { saved } = task;
-    if (saved === undefined || task.policy === 0) return;
+    if (task.saved !== undefined && task.policy === 0) return;
+    const saved = task.saved ?? this.#look(task.tid);
+    if (typeof saved === 'string') return;
+    task.saved = saved;
     task.policy = 0;
     this.#attributes.fill(0);
     this.#attributes[0] = attributeBytes;
@@ -108,6 +95,21 @@ export class TaskPromoter {
     if (this.#libc.schedSetattr(task.tid, this.#attributeBytes) >= 0) return;
     // Without CAP_SYS_NICE a nice value cannot be lowered; the policy can.
     this.#libc.schedSetscheduler(task.tid, saved.policy | schedResetOnFork, 0);
+  }
+
+  /** What the thread is now. */
+  #look(tid: number): SavedScheduling | 'gone' | 'denied' | 'foreign' {
+    const answer = this.#libc.schedGetattr(tid, this.#attributeBytes);
+    if (answer < 0) return answer === errnoNoProcess ? 'gone' : 'denied';
+    const [, policy = 0, flags = 0, , nice = 0, , runtimeLow = 0, runtimeHigh = 0] = this.#attributes;
+    if (policy === schedFifo || policy === schedRoundRobin || policy === schedDeadline) return 'foreign';
+    return {
+      policy: policy | ((flags & attributeFlagResetOnFork) === 0 ? 0 : schedResetOnFork),
+      nice: nice | 0,
+      runtimeNs: runtimeHigh * 2 ** 32 + runtimeLow,
+      affinity: undefined,
+      cpuGroup: undefined,
+    };
   }
 
   /** Does nothing for a thread that we did not promote, or that has ended. */

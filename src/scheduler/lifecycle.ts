@@ -111,7 +111,9 @@ export class Lifecycle {
 
   /** The idle worker at `place` takes it. */
   pickUp(life: Life, now: Instant, pick: { readonly place: number; readonly delay: Duration }): void {
-    if (!this.promote(life, now, this.pool.idleAt(pick.place))) return;
+    const worker = this.pool.idleAt(pick.place);
+    const held = this.laneOf(worker).paused ? this.#joinPause(life, now) : this.promote(life, now, worker);
+    if (!held) return;
     this.#move(life, 'filter', pick.place);
     this.counters.promotions += 1;
     this.record('promoted', now, life, life.sliceLeft, pick.delay);
@@ -121,11 +123,26 @@ export class Lifecycle {
   /** Undone by `stepDown`. @returns whether it is promoted; when not, it has been dealt with. */
   promote(life: Life, now: Instant, worker = life.worker): boolean {
     if (!this.#raise(life, now, worker)) return false;
+    this.#charge(life);
+    return true;
+  }
+
+  /** As if it had been promoted and paused at once. */
+  #joinPause(life: Life, now: Instant): boolean {
+    if (this.#kernel.pause(life.group) === 'gone') {
+      this.end(life, 'exited', now);
+      return false;
+    }
+    this.#charge(life);
+    return true;
+  }
+
+  /** Its slice runs from now on. */
+  #charge(life: Life): void {
     const seen = this.observe(life);
     life.cpuAtPromotion = life.cpuUsed;
     life.charging = true;
     life.width = this.widthOf(seen.runnableMax);
-    return true;
   }
 
   /** Undone by `resume`. Its slice goes on. */

@@ -13,8 +13,8 @@
  * 4. Every pollInterval each held invocation is looked at: all tasks asleep, it gives up its worker and keeps the unused
  *    slice (V-D); blocked ones that are runnable again go back into the queue. A wake is no arrival.
  * 5. At the FILTER budget's limit all promoted invocations of its lane (filter-lane.ts: the pool, or one pinned worker) step down
- *    until the fair scheduler has had one gap, and keep their workers. CPU time that they get meanwhile is charged to their slices like
- *    any other: it is theirs because they hold a worker, and a worker is held for S.
+ *    until the fair scheduler has had one gap, and keep their workers; idle workers go on picking up, and what they take joins the
+ *    pause. CPU time that they get meanwhile is charged to their slices like any other: a worker is held for S.
  *
  * Considered and rejected: charging slices by wall time or polls (a starved function loses its slice); one demotion at the
  * timer without looking again (the same); reading CPU time before the promotion (it lags then, and the slice would shrink by
@@ -214,15 +214,17 @@ export class SfsScheduler implements Policy {
     }
   }
 
-  /** Place of an idle worker whose lane may be FIFO now; -1 when there is none. */
+  /** Place of an idle worker, one whose lane may be FIFO now if there is one; -1: all are held. */
   #openPlace(now: Instant): number {
     const { pool } = this.#lifecycle;
+    let inPause = -1;
     for (let place = pool.idleCount - 1; place >= 0; place -= 1) {
       const lane = this.#lifecycle.laneOf(pool.idleAt(place));
       if (!lane.paused && lane.budget.exhausted(now, this.#kernel.overhead())) this.#pause(lane, now);
       if (!lane.paused) return place;
+      inPause = place;
     }
-    return -1;
+    return inPause;
   }
 
   #pickUp(life: Life, now: Instant, place: number): void {

@@ -40,7 +40,7 @@ export class SimulatedKernel implements Kernel {
   pause(group: TaskGroup): 'ok' | 'gone' {
     const task = this.#called(group);
     if (task.state === 'ended') return 'gone';
-    if (task.standing === 'promoted') this.#machine.place(task, 'paused');
+    if (task.standing !== 'paused') this.#machine.place(task, 'paused');
     return 'ok';
   }
 

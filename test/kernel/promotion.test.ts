@@ -112,6 +112,26 @@ while True:
   },
 );
 
+t.test(
+  'a process that was never promoted can be paused, promoted after it, and is what it was at its release',
+  options,
+  async (t) => {
+    const { kernel, policy, nice, libc, key } = harness(t);
+    const { group, pid } = await startPython(t, 'hear()');
+    libc.setpriority(pid, 4);
+    kernel.attach(group, key());
+    t.equal(kernel.pause(group), 'ok');
+    t.equal(policy(pid), 'OTHER reset');
+    t.equal(kernel.promote(group), 'ok');
+    t.match([policy(pid), nice(pid)], ['FIFO 5 reset', 4]);
+    t.equal(kernel.demote(group), 'ok');
+    t.match([policy(pid), nice(pid)], ['OTHER', 4]);
+    kernel.pause(group);
+    kernel.release(group);
+    t.match([policy(pid), nice(pid)], ['OTHER', 4]);
+  },
+);
+
 t.test('all threads are promoted, by turns, and a late one at the next observation', options, async (t) => {
   const { kernel, policy, key } = harness(t);
   const child = await startPython(

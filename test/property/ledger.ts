@@ -49,7 +49,6 @@ export class Ledger {
         }
         break;
       case 'promoted':
-        assert(!this.isPaused(decision.worker), `nothing is picked up in a pause: ${say}`);
         this.#fromHead(key, say);
         this.places.set(key, 'filter');
         break;

@@ -209,9 +209,14 @@ export class ModelKernel implements Kernel {
   pause(taskGroup: TaskGroup): 'ok' | 'gone' {
     const group = this.#attached(taskGroup);
     if (group.exited) return 'gone';
-    if (!group.promoted) return 'ok';
+    if (group.paused) return 'ok';
+    if (!group.promoted) {
+      this.#ranks += 1;
+      group.promotedRank = this.#ranks;
+    }
     group.promoted = false;
     group.paused = true;
+    if (this.#options.exactAfterPromotion !== false) group.cpuVisible = cpuOf(group);
     this.#note('pause', group);
     this.#settle();
     return 'ok';

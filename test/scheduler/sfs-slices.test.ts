@@ -177,16 +177,18 @@ t.test(
   },
 );
 
-t.test('queue delay goes on in a pause', async (t) => {
-  const driver = new Driver({ budgetShare: 0.5, workers: 1, sliceFixed: fromMs(10) });
-  for (let count = 0; count < 6; count += 1) {
-    driver.start(burn(50));
-    driver.runFor(10);
-  }
+t.test('in a pause an idle worker picks up, and what it takes is promoted when the pause ends', async (t) => {
+  const driver = new Driver({ budgetShare: 0.5, workers: 2, sliceInitial: fromMs(500) });
+  driver.start(burn(400));
+  driver.runFor(60);
   t.equal(driver.scheduler.view.paused, true);
-  const waits = driver.start(burn(40));
-  driver.runFor(80);
-  t.same(driver.log.kindsOf(waits).slice(0, 2), ['arrived', 'bypassed']);
+  const late = driver.start(burn(100));
+  t.same(driver.log.kindsOf(late), ['arrived', 'promoted']);
+  t.match(driver.kernel.inspect(driver.group(late)), { promoted: false, paused: true });
+  driver.runFor(50);
+  t.match(driver.kernel.inspect(driver.group(late)), { promoted: true, paused: false, chargedCpu: 50_000 });
+  driver.runFor(200);
+  t.same(driver.log.kindsOf(late), ['arrived', 'promoted', 'ended']);
 });
 
 t.test('an invocation that exits in a pause is ended, one that falls asleep is blocked', async (t) => {

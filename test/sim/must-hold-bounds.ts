@@ -13,11 +13,6 @@ export interface Bounds {
 
 export const boundsAt = {
   full: { rteShare: 0.8, shortOverIdeal: 1.1, longOverCfs: 1.15 },
-  /**
-   * In a pause of the budget (7 of 90 ms) no idle worker takes anybody: one arrival in thirteen waits 3.5 ms on average, more than 5% of
-   * half of all demands.
-   */
-  fullWithBudget: { rteShare: 0.77, shortOverIdeal: 1.1, longOverCfs: 1.15 },
   four5ths: { rteShare: 0.9, shortOverIdeal: 1.1, longOverCfs: 1.15 },
 } as const satisfies Readonly<Record<string, Bounds>>;
 

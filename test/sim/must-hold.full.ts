@@ -12,7 +12,7 @@ for (const cores of [12, 72]) {
     check(t, (await study({ ...whole, load: 1, parameters: { budgetShare: 1 } })).sfs, boundsAt.full);
   });
   t.test(`${cores} cores, load 1.0, the daemon’s budget`, async (t) => {
-    check(t, (await study({ ...whole, load: 1 })).sfs, boundsAt.fullWithBudget);
+    check(t, (await study({ ...whole, load: 1 })).sfs, boundsAt.full);
   });
   t.test(`${cores} cores, load 0.8, the daemon’s budget`, async (t) => {
     check(t, (await study({ ...whole, load: 0.8 })).sfs, boundsAt.four5ths);
