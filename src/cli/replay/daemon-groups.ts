@@ -24,7 +24,8 @@ const roundRobinPollMs = 50;
 
 const toCompletion = { 'scheduler.sliceFixedMs': endlessSliceMs, 'scheduler.overloadFactor': 0 };
 const ownSettings: Readonly<Record<'fifo' | 'rr', Readonly<Record<string, unknown>>>> = {
-  fifo: toCompletion,
+  // Whatever is ablated: a reference stays what it is.
+  fifo: { ...toCompletion, 'scheduler.ioAware': true },
   rr: {
     ...toCompletion,
     'priorities.roundRobin': true,
