@@ -13,6 +13,7 @@ export interface AblationFlags {
   readonly poll?: number;
   readonly window?: number;
   readonly overload?: number;
+  readonly workers?: number;
 }
 
 export function addAblationOptions(command: Command): Command {
@@ -22,12 +23,13 @@ export function addAblationOptions(command: Command): Command {
     .option('--no-bypass', 'no overload bypass')
     .option('--poll <ms>', 'poll interval', parsePositive)
     .option('--window <count>', 'N: arrivals per slice window', parseWindow)
-    .addOption(new Option('--overload <factor>', 'O').argParser(parsePositive));
+    .addOption(new Option('--overload <factor>', 'O').argParser(parsePositive))
+    .option('--workers <count>', 'c: FILTER workers (default: one for each core)', parseWorkers);
 }
 
 /** Keys and values as `--set` has them; what no flag names keeps its default. */
 export function ablationSettings(flags: AblationFlags): Readonly<Record<string, unknown>> {
-  const { slice, poll, window, overload } = flags;
+  const { slice, poll, window, overload, workers } = flags;
   if (!flags.bypass && overload !== undefined)
     throw new SfsdError('SFSD_ERR_USAGE', {
       reason: '--overload sets the bypass that --no-bypass turns off',
@@ -39,11 +41,19 @@ export function ablationSettings(flags: AblationFlags): Readonly<Record<string, 
     ...(window === undefined ? {} : { 'scheduler.window': window }),
     ...(overload === undefined ? {} : { 'scheduler.overloadFactor': overload }),
     ...(flags.bypass ? {} : { 'scheduler.overloadFactor': 0 }),
+    ...(workers === undefined ? {} : { 'scheduler.workers': workers }),
   };
 }
 
 function parseWindow(text: string): number {
   const count = parseCount(text);
   if (count < 1) throw new SfsdError('SFSD_ERR_USAGE', { reason: '--window is a count of arrivals, from 1' });
+  return count;
+}
+
+function parseWorkers(text: string): number {
+  const count = parseCount(text);
+  if (count < 1)
+    throw new SfsdError('SFSD_ERR_USAGE', { reason: '--workers is a count of FILTER workers, from 1' });
   return count;
 }

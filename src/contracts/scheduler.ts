@@ -152,6 +152,8 @@ export interface SfsParameters {
   readonly overloadFactor: number;
   /** 4 ms in the paper. */
   readonly pollInterval: Duration;
+  /** SCHED_RR's quantum, where FILTER is SCHED_RR: in which order invocations go on after a pause. Absent: as they were picked up. */
+  readonly turnQuantum?: Duration;
   /** false: blocked invocations keep their worker (ablation). */
   readonly ioAware: boolean;
   /** Largest share of any budget window in which FILTER may run, at most 0.93. 1 turns it off (simulation only). */

@@ -35,6 +35,7 @@ import { sliceRest } from './limits.js';
 import { type Life, Lives, noWorker } from './lives.js';
 import { newCounters } from './sfs-view.js';
 import { SlotRing } from './slot-ring.js';
+import { Turns } from './turns.js';
 
 export interface SfsPorts {
   readonly clock: Clock;
@@ -50,6 +51,7 @@ export class Lifecycle {
   /** Busy periods that do not count as arrivals yet, oldest first. */
   readonly uncounted: SlotRing;
   readonly pool: FilterPool;
+  readonly turns: Turns;
   readonly lanes: FilterLane[] = [];
   readonly pinned: boolean;
   readonly counters = newCounters();
@@ -67,6 +69,11 @@ export class Lifecycle {
     this.blocked = new SlotRing(parameters.liveMax);
     this.uncounted = new SlotRing(parameters.liveMax);
     this.pool = new FilterPool(parameters.workers);
+    this.turns = new Turns({
+      liveMax: parameters.liveMax,
+      quantum: parameters.turnQuantum,
+      lag: ports.kernel.observationLagMax,
+    });
     this.#budgetRule = { share: parameters.budgetShare, window: parameters.budgetWindow };
     this.pinned = parameters.pinned === true;
     this.lanesFor(parameters.workers);
@@ -148,6 +155,10 @@ export class Lifecycle {
   /** Undone by `resume`. Its slice goes on. */
   pause(life: Life): void {
     this.#kernel.pause(life.group);
+    if (this.turns.areCounted) {
+      this.observe(life);
+      this.turns.count(life);
+    }
     this.#noLongerPromoted(life);
   }
 
@@ -218,6 +229,7 @@ export class Lifecycle {
     else if (life.sliceLeft <= sliceRest) this.demoteForGood(life, now);
     else {
       this.pool.free(life);
+      this.turns.leave(life);
       life.worker = noWorker;
       life.state = 'queued';
       life.waitsSince = now;
@@ -284,12 +296,18 @@ export class Lifecycle {
   /** Leaves the one place and enters the other. */
   #move(life: Life, to: LifeState, place = -1): void {
     if (life.state === 'blocked') this.blocked.remove(life.slot);
-    if (life.state === 'filter') this.pool.free(life);
+    if (life.state === 'filter') {
+      this.pool.free(life);
+      this.turns.leave(life);
+    }
     if (life.state === 'queued' && this.queue.has(life.slot)) this.queue.remove(life.slot);
     life.state = to;
     life.worker = noWorker;
     if (to === 'queued') this.queue.enqueue(life.slot);
     if (to === 'blocked') this.blocked.enqueue(life.slot);
-    if (to === 'filter') this.pool.take(life, place);
+    if (to === 'filter') {
+      this.pool.take(life, place);
+      this.turns.enter(life);
+    }
   }
 }

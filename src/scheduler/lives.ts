@@ -45,6 +45,8 @@ export class Life {
   cpuAtPromotion: Duration = noTime;
   /** The last reading. */
   cpuUsed: Duration = noTime;
+  /** What it was when its turn began (turns.ts). */
+  turnBegan: Duration = noTime;
   /** How many cores it may keep busy at once. */
   width = 1;
 

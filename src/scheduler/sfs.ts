@@ -363,15 +363,14 @@ export class SfsScheduler implements Policy {
   }
 
   #resume(lane: FilterLane, now: Instant): void {
-    const { pool } = this.#lifecycle;
+    const { lives, turns } = this.#lifecycle;
     const length = between(lane.pausedSince, now);
     lane.paused = false;
     lane.pausedUntil = never;
     this.#log.record('resumed', now, noKey, this.#workerOf(lane), noTime, length, 0);
-    for (let worker = 0; worker < pool.size; worker += 1) {
-      if (this.#lifecycle.laneOf(worker) !== lane) continue;
-      const life = pool.held(worker);
-      if (life === undefined) continue;
+    for (let left = turns.length; left > 0; left -= 1) {
+      const life = lives.at(turns.rotate());
+      if (this.#lifecycle.laneOf(life.worker) !== lane) continue;
       if (life.charging) this.#lifecycle.resume(life, now);
       else this.#goOn(life, now);
     }

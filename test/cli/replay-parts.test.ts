@@ -217,6 +217,8 @@ t.test('bad usage of replay, trace and report ends with 2, missing files with 1'
     ['replay', '--socket', '/x', '--slice', '50'],
     ['replay', '--no-bypass', '--overload', '2'],
     ['replay', '--window', '0'],
+    ['replay', '--workers', '0'],
+    ['replay', '--socket', '/x', '--policy', 'fifo'],
     ['trace'],
     ['trace', 'gen'],
     ['trace', 'validate'],
@@ -236,11 +238,12 @@ t.test('bad usage of replay, trace and report ends with 2, missing files with 1'
 
 t.test('ablations are configuration keys, and nothing else is set', async (t) => {
   t.same(ablationSettings({ ioAware: true, bypass: true }), {});
-  t.same(ablationSettings({ ioAware: false, bypass: false, slice: 50, poll: 8, window: 20 }), {
+  t.same(ablationSettings({ ioAware: false, bypass: false, slice: 50, poll: 8, window: 20, workers: 3 }), {
     'scheduler.sliceFixedMs': 50,
     'scheduler.ioAware': false,
     'scheduler.pollMs': 8,
     'scheduler.window': 20,
     'scheduler.overloadFactor': 0,
+    'scheduler.workers': 3,
   });
 });

@@ -2,7 +2,7 @@
  * One record from an outcome and its decisions, and the series of S and queue delays.
  */
 import t from 'tap';
-import type { ReplayOutcome } from '../../src/contracts/replay.js';
+import type { ReplayOutcome, ReplayPolicy } from '../../src/contracts/replay.js';
 import type { Decision } from '../../src/contracts/scheduler.js';
 import { fromMs, instant } from '../../src/contracts/time.js';
 import { exitText, type Issued, recordOf } from '../../src/trace/replay/record.js';
@@ -17,10 +17,10 @@ function decided(...list: readonly Decision[]): readonly Decision[] {
   return list.map((decision) => ({ ...decision, at: instant(base.start + decision.at) }));
 }
 
-function recordWith(changes: Partial<ReplayOutcome>, held = false) {
+function recordWith(changes: Partial<ReplayOutcome>, policy: ReplayPolicy = 'sfs', held = false) {
   if (request === undefined) throw new Error('no request');
   const outcome = { ...sampleOutcome(instant(base.start + 100_000), 40, 12), ...changes };
-  const issued: Issued = { request, policy: 'sfs', lag: fromMs(0.3), held, outcome };
+  const issued: Issued = { request, policy, lag: fromMs(0.3), held, outcome };
   return recordOf(issued, base);
 }
 
@@ -75,6 +75,12 @@ t.test('S, pick-up and queue delay are those of the first pick-up', async (t) =>
     ),
   });
   t.match(record, { pickupMs: 103, sliceMs: 20, queueDelayMs: 3, demotions: 1, blocks: 1, bypassed: false });
+});
+
+t.test('the endless slice of FIFO and RR is no S', async (t) => {
+  const decisions = decided(sampleDecision('promoted', 103, { valueMs: 60_000, extraMs: 3 }));
+  for (const policy of ['fifo', 'rr'] as const)
+    t.match(recordWith({ decisions }, policy), { path: 'filter', sliceMs: null, queueDelayMs: 3 });
 });
 
 t.test('a bypass tells S through O x S', async (t) => {

@@ -133,6 +133,7 @@ export const sampleContext: SummaryContext = {
     memoryBytes: 8 * 2 ** 30,
     node: '20.20.0',
     sfsd: '0.1.0',
+    roundRobinQuantumMs: 100,
   },
   command: 'sfsd replay --seed 7',
   createdAt: '2026-01-02T03:04:05.000Z',

@@ -41,6 +41,29 @@ t.test('the nearest to its end runs, and preempts', async (t) => {
   t.same(turnarounds([], 1), []);
 });
 
+t.test('a sleep takes no core, and alone a request has its IDEAL turnaround', async (t) => {
+  const sleeper = { id: 'sleeper', idealMs: 30, demandMs: 5, turnaroundMs: 0 };
+  const burner = { id: 'burner', idealMs: 12, demandMs: 10, turnaroundMs: 0 };
+  const arrivals = new Map([
+    ['sleeper', 0],
+    ['burner', 0],
+  ]);
+  const both = srtfSamples([sleeper, burner], { arrivals, cores: 1 });
+  t.same(
+    both.map((sample) => sample.turnaroundMs),
+    [30, 17],
+  );
+  t.equal(srtfSamples([sleeper], { arrivals, cores: 1 })[0]?.turnaroundMs, 30);
+});
+
+t.test('a hundred thousand requests that all wait take seconds, not minutes', async (t) => {
+  const samples = Array.from({ length: 100_000 }, (_, index) => sampleOf(String(index), 1 + (index % 997)));
+  const arrivals = new Map(samples.map(({ id }, index) => [id, index]));
+  const started = process.cpuUsage();
+  t.equal(srtfSamples(samples, { arrivals, cores: 2 }).length, samples.length);
+  t.ok(process.cpuUsage(started).user < 20e6);
+});
+
 t.test('it is what a model in steps of 1 ms gives', async (t) => {
   const request = fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 12 }));
   fc.assert(

@@ -7,6 +7,7 @@ import t from 'tap';
 import { SfsdError } from '../../src/contracts/errors.js';
 import { compare, type Summary } from '../../src/trace/replay/comparison.js';
 import type { SeriesRow } from '../../src/trace/replay/series.js';
+import { reportPage } from '../../src/trace/report/html.js';
 import { writeRunFolder } from '../../src/trace/report/outputs.js';
 import { readRunFolder } from '../../src/trace/report/read.js';
 import { sampleContext, samplePair } from './replay-samples.js';
@@ -117,9 +118,26 @@ t.test('every fault is named with its file, line and field', async (t) => {
   t.match(faults, /slice\.jsonl line 2: /);
 });
 
+t.test('a summary of version 1 reads back, without what it did not have', async (t) => {
+  const folder = await written(t.testdir());
+  const { srtf, fifo, rr, cfs, sfs, host, ...rest } = summary;
+  const before = <Run extends object>(run: Run | null) => {
+    const { settings, ...fields } = { settings: null, ...run };
+    return fields;
+  };
+  const { roundRobinQuantumMs, ...hostBefore } = host;
+  const old = { ...rest, version: 1, host: hostBefore, cfs: before(cfs), sfs: before(sfs) };
+  writeFileSync(join(folder, 'summary.json'), JSON.stringify(old));
+  const { summary: back } = await readRunFolder(folder);
+  t.same(back, { ...summary, srtf: null, host: { ...host, roundRobinQuantumMs: null } });
+  const page = reportPage(await readRunFolder(folder));
+  t.notMatch(page, /NaN|undefined|null/);
+  t.notMatch(page, /clairvoyant/);
+});
+
 t.test('a summary of another version, or with a figure missing, is refused by the field', async (t) => {
   const folder = await written(t.testdir());
-  const broken: Record<string, unknown> = { ...summary, version: 1, paired: undefined };
+  const broken: Record<string, unknown> = { ...summary, version: 3, paired: undefined };
   writeFileSync(join(folder, 'summary.json'), JSON.stringify(broken));
   const faults = await faultsOf(folder);
   t.match(faults, /summary\.json: version must be equal to constant: 2/);

@@ -3,7 +3,9 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
+import type { ReplayPolicy } from '../../src/contracts/replay.js';
 import { compare } from '../../src/trace/replay/comparison.js';
+import type { ReplayRun } from '../../src/trace/replay/replay.js';
 import type { SeriesRow } from '../../src/trace/replay/series.js';
 import { reportPage } from '../../src/trace/report/html.js';
 import { markup } from '../../src/trace/report/markup.js';
@@ -113,6 +115,31 @@ t.test('the page shows what it is asked for', async (t) => {
   t.match(page, /prefers-color-scheme: dark/);
   t.equal(page.match(/role="img"/g)?.length, 3);
   t.notMatch(page, /NaN|Infinity|undefined|null/);
+});
+
+t.test('any number of policies has a line, a row and its settings on the page', async (t) => {
+  const [cfs, sfs] = samplePair();
+  if (cfs === undefined || sfs === undefined) throw new Error('no runs');
+  const under = (policy: ReplayPolicy): ReplayRun => ({
+    ...cfs,
+    policy,
+    records: cfs.records.map((record) => ({ ...record, policy })),
+    settings: { 'scheduler.sliceFixedMs': 60_000, 'scheduler.ioAware': policy === 'fifo' },
+  });
+  const runs = [cfs, sfs, under('fifo'), under('rr')];
+  const records = runs.flatMap((run) => run.records);
+  const page = reportPage({ summary: compare(runs, sampleContext), records, series: [] });
+  t.same(faultsOf(page), []);
+  for (const policy of ['ideal', 'srtf', 'fifo', 'rr', 'cfs', 'sfs'])
+    t.equal(page.match(new RegExp(`class="line ${policy}" d="M[0-9]`, 'g'))?.length, 2, policy);
+  t.match(
+    page,
+    /<th scope="col">FIFO<\/th><th scope="col">RR<\/th><th scope="col">CFS<\/th><th scope="col">SFS<\/th>/,
+  );
+  t.match(page, /SRTF <span class="soft">computed<\/span>/);
+  t.match(page, /real-time for at most 93% of any 100 ms/);
+  t.match(page, /kernel&#39;s quantum of 100 ms|kernel's quantum of 100 ms/);
+  t.match(page, /scheduler\.sliceFixedMs=60000 scheduler\.ioAware=true/);
 });
 
 t.test('a run in which nothing completed still has a page', async (t) => {

@@ -3,7 +3,7 @@
  * ends, each on a daemon of its own, so that launches, cgroups, budget and generator are the same under all of them.
  *
  *   fifo   c workers, no bypass: to completion, in the order of arrival
- *   rr     a worker for everybody, SCHED_RR: turns of the kernel's quantum (sched_rr_timeslice_ms)
+ *   rr     a worker for everybody, asleep or not, SCHED_RR: turns of the kernel's quantum (sched_rr_timeslice_ms)
  *
  * The FILTER budget holds for them as well, so that no policy can take a host from its owner.
  */
@@ -24,12 +24,15 @@ const roundRobinPollMs = 50;
 
 const toCompletion = { 'scheduler.sliceFixedMs': endlessSliceMs, 'scheduler.overloadFactor': 0 };
 const ownSettings: Readonly<Record<'fifo' | 'rr', Readonly<Record<string, unknown>>>> = {
-  fifo: toCompletion,
+  // Whatever is ablated: a reference stays what it is.
+  fifo: { ...toCompletion, 'scheduler.ioAware': true },
   rr: {
     ...toCompletion,
     'priorities.roundRobin': true,
     'scheduler.workers': roundRobinWorkers,
     'scheduler.pollMs': roundRobinPollMs,
+    // Who sleeps keeps its place among them: between two such polls it would wake under the fair scheduler.
+    'scheduler.ioAware': false,
   },
 };
 

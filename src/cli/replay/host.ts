@@ -1,6 +1,8 @@
 /** What the report says of this host, and whether it was idle when it should have been. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { toMs } from '../../contracts/time.js';
+import { roundRobinQuantum } from '../../linux/round-robin.js';
 import type { HostFacts } from '../../trace/replay/comparison.js';
 import { packageVersion } from '../version.js';
 
@@ -12,6 +14,7 @@ export function hostFacts(): HostFacts {
     memoryBytes: totalmem(),
     node: process.versions.node,
     sfsd: packageVersion(),
+    roundRobinQuantumMs: toMs(roundRobinQuantum()),
   };
 }
 

@@ -65,7 +65,11 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
     progress.step(workloadText(workload, plan.policies));
     const { signal } = interruption;
     const tell = (text: string): void => context.terminal.err(text);
-    const settings = { 'scheduler.sliceInitialMs': learnedSliceMs(workload), ...plan.settings };
+    const settings = {
+      'scheduler.sliceInitialMs': learnedSliceMs(workload, plan),
+      ...(plan.cores === undefined ? {} : { 'scheduler.workers': plan.cores }),
+      ...plan.settings,
+    };
     const replayed: Replayed[] = [];
     for (const group of daemonGroups(plan.policies, settings)) {
       const part = { ...plan, ...group };
@@ -102,11 +106,15 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
  * S starts where a host that serves this workload has it: mean inter-arrival time x c. A cold daemon would judge the first N
  * requests by a guess, and a replay is too short for that not to show; `--set scheduler.sliceInitialMs=20` replays a cold start.
  */
-function learnedSliceMs({ header, requests }: Workload): number {
+function learnedSliceMs({ header, requests }: Workload, { settings }: ReplayPlan): number {
+  const workers = settings['scheduler.workers'];
   const last = requests.at(-1);
   const meanGapMs =
     last === undefined || requests.length < 2 ? 0 : last.arrival / 1000 / (requests.length - 1);
-  return Math.min(Math.max(meanGapMs * header.cores, sliceMinMs), sliceMaxMs);
+  return Math.min(
+    Math.max(meanGapMs * (typeof workers === 'number' ? workers : header.cores), sliceMinMs),
+    sliceMaxMs,
+  );
 }
 
 async function makeFolder(folder: string): Promise<void> {
@@ -129,8 +137,7 @@ async function withDaemon<Result>(
   work: (socketPath: string) => Promise<Result>,
 ): Promise<Result> {
   if (plan.socket !== undefined) return work(plan.socket);
-  const workers = plan.cores === undefined ? {} : { 'scheduler.workers': plan.cores };
-  const settings = { ...workers, 'log.level': 'info', ...plan.settings };
+  const settings = { 'log.level': 'info', ...plan.settings };
   const daemon = await confined(plan.cores, () => PrivateDaemon.start({ settings, signal, tell }));
   try {
     return await work(daemon.socketPath);
@@ -185,7 +192,7 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
     const calibration = bench.calibration ?? (await calibrated({ ...bench, submit, clock, doubt }));
     const runs: ReplayRun[] = [];
     for (const policy of plan.policies) {
-      if (runs.length > 0) await settle(`the run under ${policy}`, doubt);
+      if (runs.length > 0 || bench.calibration !== undefined) await settle(`the run under ${policy}`, doubt);
       progress.step(`replaying under ${policy}: ${timeText(spanMs(workload))} of arrivals`);
       const run = await replay({
         workload,
@@ -207,7 +214,11 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
       });
       signal.throwIfAborted();
       progress.stop();
-      runs.push({ ...run, records: withCalibration(run.records, { workload, calibration }) });
+      runs.push({
+        ...run,
+        records: withCalibration(run.records, { workload, calibration }),
+        ...(plan.socket === undefined ? { settings: plan.settings } : {}),
+      });
     }
     return { runs, doubts, calibration };
   } finally {

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { SfsParameters } from '../../contracts/scheduler.js';
 import { duration, fromMs } from '../../contracts/time.js';
 import { loadConfig } from '../../daemon/config/config.js';
-import { sfsParameters } from '../../daemon/config/parameters.js';
+import { sfsParameters, workerCount } from '../../daemon/config/parameters.js';
 import type { FairRule } from '../../sim/fair-rule.js';
 import { type FaultRule, noFaults } from '../../sim/faults.js';
 import type { FleetOptions, FrontName } from '../../sim/fleet.js';
@@ -89,5 +89,5 @@ function fairRule(flags: SimulateFlags): FairRule {
 export function parametersOf(flags: SimulateFlags, cores: number): SfsParameters {
   const { scheduler } = loadConfig({ environment: {}, flags: ablationSettings(flags) });
   const budgetPercent = Math.min(100, flags.budget ?? scheduler.budgetPercent);
-  return sfsParameters({ ...scheduler, budgetPercent }, cores);
+  return sfsParameters({ ...scheduler, budgetPercent }, workerCount(scheduler, cores));
 }

@@ -131,7 +131,8 @@ export const configSchema = {
       roundRobin: {
         type: 'boolean',
         default: false,
-        description: 'SCHED_RR instead of SCHED_FIFO for all functions in FILTER; for experiments.',
+        description:
+          'SCHED_RR instead of SCHED_FIFO for all functions in FILTER, in turns that outlive the pauses of the budget; for experiments.',
       },
       control: count({ default: 8, minimum: 1, maximum: 49, description: 'The control plane.' }),
       spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),

@@ -6,6 +6,7 @@ import { SfsdError } from '../../contracts/errors.js';
 import { type Clock, type Duration, duration } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
 import type { Libc } from '../../linux/libc.js';
+import { roundRobinQuantum } from '../../linux/round-robin.js';
 import { sfsParameters, workerCount } from '../config/parameters.js';
 import type { CpuAccounts } from '../cpu-accounts.js';
 import type { Permission } from '../permission.js';
@@ -52,7 +53,10 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   if (scheduler.pin && workers > cpus.count) throw tooManyPinned({ workers, cpus: cpus.count });
   const realtime = permission.mode === 'fifo';
   const policy = realtime ? scheduler.policy : 'cfs';
-  const parameters = sfsParameters(scheduler, workers);
+  const parameters = {
+    ...sfsParameters(scheduler, workers),
+    ...(priorities.roundRobin ? { turnQuantum: roundRobinQuantum() } : {}),
+  };
   const thread = await startSchedulingThread({
     libc,
     ffi: config.linux.ffi,

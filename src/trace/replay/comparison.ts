@@ -2,8 +2,8 @@
  * summary.json: every policy of one comparison side by side, over the requests that completed under all of them (paired by id), with
  * what makes the figures doubtful named under `warnings`.
  *
- * Schema `sfsd-replay-summary`, version 2: 1 had no policies but CFS and SFS. Times in milliseconds, shares from 0 to 1, null where a figure cannot be had. A field
- * may be added within a version; one that changes its meaning or goes raises it.
+ * Schema `sfsd-replay-summary`, version 2: 1 had no policies but CFS and SFS. Times in milliseconds, shares from 0 to 1, null where a figure
+ * cannot be had. A field may be added within a version; one that changes its meaning or goes raises it.
  */
 import { assert } from '../../contracts/errors.js';
 import { type ReplayPolicy, replayPolicies } from '../../contracts/replay.js';
@@ -36,7 +36,7 @@ import {
   turnaroundOf,
 } from './metrics.js';
 import type { RequestRecord } from './record.js';
-import type { ReplayRun } from './replay.js';
+import type { ReplayRun, RunSettings } from './replay.js';
 import { srtfSamples } from './srtf.js';
 import {
   type Distribution,
@@ -76,6 +76,8 @@ export interface RunSummary extends TimesSummary {
   readonly generatorCpu: number | null;
   readonly elapsedMs: number;
   readonly overloadFactor: number | null;
+  /** What its daemon was configured with, beside the defaults; null: a daemon that ran already. */
+  readonly settings: RunSettings | null;
 }
 
 export interface Comparison {
@@ -104,6 +106,8 @@ export interface HostFacts {
   readonly memoryBytes: number;
   readonly node: string;
   readonly sfsd: string;
+  /** SCHED_RR's; null: not recorded. */
+  readonly roundRobinQuantumMs: number | null;
 }
 
 export interface SummaryContext {
@@ -131,8 +135,8 @@ export interface Summary extends SummaryContext {
   /** Requests that completed under every policy; all turnarounds and ratios are over these. */
   readonly paired: number;
   readonly ideal: TimesSummary;
-  /** The clairvoyant's, see srtf.ts. */
-  readonly srtf: TimesSummary;
+  /** The clairvoyant's, see srtf.ts; null: of a version that had none. */
+  readonly srtf: TimesSummary | null;
   readonly fifo: RunSummary | null;
   readonly rr: RunSummary | null;
   readonly cfs: RunSummary | null;
@@ -224,6 +228,7 @@ function runSummary(run: ReplayRun, samples: readonly Sample[], shortBelowMs: nu
     generatorCpu: generatorCpuMs === undefined || hostMs <= 0 ? null : generatorCpuMs / hostMs,
     elapsedMs: run.elapsedMs,
     overloadFactor: Number.isFinite(run.overloadFactor) ? run.overloadFactor : null,
+    settings: run.settings ?? null,
   };
 }
 

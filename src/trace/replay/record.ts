@@ -117,6 +117,8 @@ export function recordOf(issued: Issued, base: RecordBase): RequestRecord {
   return {
     ...known,
     ...fateInScheduler(outcome.decisions, base),
+    // FIFO's and RR's slices never end: they are no S.
+    ...(policy === 'fifo' || policy === 'rr' ? { sliceMs: null } : {}),
     exit: exitText(outcome.exit),
     errorCode: outcome.errorCode ?? null,
     refusedBy: null,

@@ -61,6 +61,9 @@ export interface ReplayOptions {
   readonly generatorCpuMs?: () => number;
 }
 
+/** Dotted configuration keys and their values. */
+export type RunSettings = Readonly<Record<string, unknown>>;
+
 export interface ReplayRun {
   readonly policy: ReplayPolicy;
   readonly workload: WorkloadHeader;
@@ -76,6 +79,8 @@ export interface ReplayRun {
   readonly overloadFactor: number;
   readonly daemonCpu?: { readonly before: DaemonCpu; readonly after: DaemonCpu };
   readonly generatorCpuMs?: number;
+  /** Of the daemon, beside its defaults; absent: it ran already. */
+  readonly settings?: RunSettings;
 }
 
 const overloadFactorPaper = 3;

@@ -47,8 +47,8 @@ export class SeriesBuilder {
   }
 
   add(id: string, decisions: readonly Decision[]): void {
-    // Under cfs an arrival still records the daemon's S, but nothing is scheduled by it.
-    if (this.#policy === 'cfs') return;
+    // Under the others an arrival still records the daemon's S, but nothing is scheduled by it.
+    if (this.#policy !== 'sfs') return;
     for (const decision of decisions) {
       const { kind } = decision;
       if (kind === 'arrived' || kind === 'sliced') this.#addSlice(decision.at, decision.value as Duration);

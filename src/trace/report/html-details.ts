@@ -6,6 +6,8 @@ import type { RunSummary, Summary } from '../replay/comparison.js';
 import { paths } from '../replay/record.js';
 import { formatCount, formatMs, formatShare } from './format.js';
 import { type Markup, markup, noMarkup } from './markup.js';
+import { ranPolicies, settingTexts } from './references.js';
+import { policyTitle } from './table.js';
 
 export function detailSections(summary: Summary): Markup {
   return markup`<h2>Load</h2>
@@ -48,16 +50,14 @@ function workloadList({ workload, spanMs }: Summary): Markup {
   ]);
 }
 
-function runTable({ cfs, sfs }: Summary): Markup {
-  const runs = [cfs, sfs].filter((run) => run !== null);
+function runTable(summary: Summary): Markup {
+  const ran = ranPolicies(summary);
+  const runs = ran.map((policy) => summary[policy]).filter((run) => run !== null);
   if (runs.length === 0) return noMarkup;
   const row = (name: string, value: (run: RunSummary) => string) =>
     markup`<tr><th class="text" scope="row">${name}</th>${runs.map((run) => markup`<td>${value(run)}</td>`)}</tr>
 `;
-  const heads = [
-    ...(cfs === null ? [] : [markup`<th scope="col">CFS</th>`]),
-    ...(sfs === null ? [] : [markup`<th scope="col">SFS</th>`]),
-  ];
+  const heads = ran.map((policy) => markup`<th scope="col">${policyTitle(policy)}</th>`);
   return markup`<div class="scroll"><table>
 <thead><tr><th class="text" scope="col">run</th>${heads}</tr></thead>
 <tbody>
@@ -75,7 +75,29 @@ ${row('queue delay, median / p99', ({ scheduling }) => `${formatMs(scheduling.qu
 ${row('daemon CPU', (run) => formatShare(run.daemonCpu?.total ?? null))}
 ${row('generator CPU', (run) => formatShare(run.generatorCpu))}
 ${row('elapsed', (run) => formatMs(run.elapsedMs))}
-</tbody></table></div>`;
+</tbody></table></div>
+${settingsList(summary)}`;
+}
+
+/** By policy, unless they are the same for all: one daemon runs CFS and SFS. */
+function settingsList(summary: Summary): Markup {
+  const entries = ranPolicies(summary).map((policy) => ({
+    name: policyTitle(policy),
+    value: summary[policy] === null ? '' : settingTexts(summary[policy]).join(' '),
+  }));
+  const groups = [...new Set(entries.map(({ value }) => value))]
+    .filter((value) => value !== '')
+    .map((value) => ({
+      name: entries
+        .filter((entry) => entry.value === value)
+        .map(({ name }) => name)
+        .join(', '),
+      value,
+    }));
+  return groups.length === 0
+    ? noMarkup
+    : markup`<p class="soft">Configured for this replay (the form of <code>--set</code>); all else is the default:</p>
+${list(groups)}`;
 }
 
 function pathsText({ scheduling }: RunSummary): string {
@@ -145,6 +167,21 @@ function terms(): Markup {
     {
       name: 'IDEAL',
       value: 'The request alone on an idle host: its CPU time plus its sleeps. Computed, not run.',
+    },
+    {
+      name: 'SRTF',
+      value:
+        'Shortest remaining time first on as many cores, by someone who knows every demand. Computed, not run: sleeps take no core, and switches and launches of others no time.',
+    },
+    {
+      name: 'FIFO',
+      value:
+        'A reference: SCHED_FIFO to completion in the order of arrival, one on each core; who sleeps gives its core away.',
+    },
+    {
+      name: 'RR',
+      value:
+        'A reference: all real-time at once under SCHED_RR, by turns of the kernel’s quantum; up to 512, further ones wait under CFS.',
     },
     {
       name: 'CFS',

@@ -7,6 +7,7 @@ import type { Part } from '../replay/metrics.js';
 import type { RequestRecord } from '../replay/record.js';
 import { formatCount, formatMs, formatRatio, formatShare } from './format.js';
 import { type Markup, markup, noMarkup } from './markup.js';
+import { isComputed } from './references.js';
 import type { RunFolder } from './run-folder.js';
 import { policyTitle } from './table.js';
 
@@ -61,7 +62,7 @@ function percentileRow({ summary, policy, part, name, first, rows }: PercentileR
 function effectivenessTable(summary: Summary, shown: readonly ReportedPolicy[]): Markup {
   const rows = shown.map((policy) => {
     const rte = timesUnder(summary, policy)?.rte;
-    const run = policy === 'ideal' || policy === 'srtf' ? null : summary[policy];
+    const run = isComputed(policy) ? null : summary[policy];
     const cells = [
       rte?.distribution === null || rte === undefined
         ? formatRatio(null)
@@ -137,5 +138,6 @@ function timesUnder(summary: Summary, policy: ReportedPolicy): TimesSummary | nu
 }
 
 function keyed(policy: ReportedPolicy): Markup {
-  return markup`<span class="key ${policy}"></span>${policyTitle(policy)}`;
+  const computed = isComputed(policy) ? markup` <span class="soft">computed</span>` : noMarkup;
+  return markup`<span class="key ${policy}"></span>${policyTitle(policy)}${computed}`;
 }

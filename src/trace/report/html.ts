@@ -2,13 +2,14 @@
  * report.html: one file that shows a comparison to people. No script, no font, no image from elsewhere, and a policy that forbids
  * them; it reads the same in ten years and on a host without a network.
  */
-import { replayPolicies } from '../../contracts/replay.js';
 import type { ReportedPolicy, Summary } from '../replay/comparison.js';
 import { idealSamples, rteOf, type Sample, samplesOf } from '../replay/metrics.js';
+import { srtfSamples } from '../replay/srtf.js';
 import { formatMs, formatRatio, formatShare } from './format.js';
 import { detailSections } from './html-details.js';
 import { percentileTable, slowestTable } from './html-tables.js';
 import { Markup, markup, noMarkup } from './markup.js';
+import { ranPolicies, referenceNotes } from './references.js';
 import type { RunFolder } from './run-folder.js';
 import { reportStyle } from './style.js';
 import { type CdfLine, cdfChart } from './svg/cdf.js';
@@ -40,6 +41,7 @@ ${tiles(summary)}
 ${warnings(summary)}
 <h2>Turnaround by percentile</h2>
 ${percentileTable(summary)}
+${referenceNotes(summary).map((note) => markup`<p class="soft">${note}</p>`)}
 ${charts(folder)}
 ${slowestTable(folder)}
 ${detailSections(summary)}
@@ -99,8 +101,7 @@ interface PolicySamples {
 
 /** Requests that completed under every policy that ran: the same ones that the figures are over. */
 function pairedSamples({ summary, records }: RunFolder): readonly PolicySamples[] {
-  const ran = replayPolicies.filter((policy) => summary[policy] !== null);
-  const completed = ran.map((policy) => ({
+  const completed = ranPolicies(summary).map((policy) => ({
     policy,
     samples: samplesOf(records.filter((record) => record.policy === policy)),
   }));
@@ -109,7 +110,19 @@ function pairedSamples({ summary, records }: RunFolder): readonly PolicySamples[
     policy,
     samples: samples.filter((sample) => sets.every((ids) => ids.has(sample.id))),
   }));
-  return [{ policy: 'ideal', samples: idealSamples(paired[0]?.samples ?? []) }, ...paired];
+  const ideal = idealSamples(paired[0]?.samples ?? []);
+  return [
+    { policy: 'ideal', samples: ideal },
+    ...(summary.srtf === null
+      ? []
+      : [{ policy: 'srtf' as const, samples: clairvoyant(ideal, { summary, records }) }]),
+    ...paired,
+  ];
+}
+
+function clairvoyant(ideal: readonly Sample[], { summary, records }: Pick<RunFolder, 'summary' | 'records'>) {
+  const arrivals = new Map(records.map(({ id, arrivalMs }) => [id, arrivalMs]));
+  return srtfSamples(ideal, { arrivals, cores: summary.workload.cores });
 }
 
 function charts(folder: RunFolder): Markup {

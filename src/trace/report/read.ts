@@ -13,6 +13,7 @@ import type { Summary } from '../replay/comparison.js';
 import type { RequestRecord } from '../replay/record.js';
 import { type RunFolder, runFiles } from './run-folder.js';
 import { runFolderSchemas } from './schema.js';
+import { upgraded } from './upgrade.js';
 
 /** Two policies of the largest workload, and as many pick-ups again. */
 const linesMax = 8_000_000;
@@ -45,7 +46,8 @@ async function readSummary(
   } catch (thrown) {
     throw new SfsdError('SFSD_ERR_FILE', { file, reason: reasonOf(thrown) }, { cause: thrown });
   }
-  return checked(text, validate, (fault) => faults.add(undefined, `${runFiles.summary}: ${fault}`));
+  const fault = (words: string) => faults.add(undefined, `${runFiles.summary}: ${words}`);
+  return checked(text, validate, fault, upgraded);
 }
 
 async function readRows<Row>(
@@ -73,10 +75,11 @@ function checked<Value>(
   text: string,
   validate: ValidateFunction<Value>,
   fault: (text: string) => void,
+  prepared: (value: unknown) => unknown = (value) => value,
 ): Value | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = prepared(JSON.parse(text));
   } catch (thrown) {
     fault(`not JSON: ${reasonOf(thrown)}`);
     return undefined;

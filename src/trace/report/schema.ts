@@ -128,6 +128,7 @@ const run = objectOf({
   generatorCpu: figure,
   elapsedMs: number,
   overloadFactor: figure,
+  settings: orNull({ type: 'object' }),
 });
 
 const validation = objectOf({
@@ -153,6 +154,7 @@ const summary = objectOf<Summary>({
     memoryBytes: number,
     node: text,
     sfsd: text,
+    roundRobinQuantumMs: figure,
   }),
   command: text,
   createdAt: text,
@@ -173,7 +175,7 @@ const summary = objectOf<Summary>({
   spanMs: number,
   paired: count,
   ideal: objectOf(times),
-  srtf: objectOf(times),
+  srtf: orNull(objectOf(times)),
   fifo: orNull(run),
   rr: orNull(run),
   cfs: orNull(run),

@@ -60,8 +60,9 @@ figcaption { margin-top: 0.25rem; max-width: 44rem; font-size: 0.875rem; color: 
 .chart .guide { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 4; }
 .chart .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
 .chart .ideal { stroke: var(--ideal); stroke-dasharray: 2 3; }
-.chart .fifo { stroke: var(--fifo); stroke-dasharray: 4 3; }
-.chart .rr { stroke: var(--rr); stroke-dasharray: 2 3; }
+.chart .srtf { stroke: var(--srtf); stroke-dasharray: 1 3; stroke-linecap: round; }
+.chart .fifo { stroke: var(--fifo); stroke-dasharray: 10 3 2 3; }
+.chart .rr { stroke: var(--rr); stroke-dasharray: 5 2; }
 .chart .cfs { stroke: var(--cfs); stroke-dasharray: 8 3; }
 .chart .sfs { stroke: var(--sfs); stroke-width: 2.4; }
 .chart .slice { stroke: var(--sfs); stroke-width: 2.4; }

@@ -7,6 +7,7 @@ import type { ReportedPolicy, RunSummary, Summary, TimesSummary } from '../repla
 import { reportedPolicies } from '../replay/comparison.js';
 import type { RatioInterval } from '../replay/statistics.js';
 import { formatCount, formatMs, formatRatio, formatShare, noFigure } from './format.js';
+import { isComputed, ranPolicies, referenceNotes } from './references.js';
 
 export interface TableOptions {
   /** Frames; false where the output is no terminal. */
@@ -80,7 +81,9 @@ function ruleLike(bottom: string): string {
 }
 
 function rowOf(summary: Summary, policy: ReportedPolicy): readonly string[] | null {
-  if (policy === 'ideal' || policy === 'srtf') return [...timesOf(summary[policy]), '', ''];
+  const times = summary[policy];
+  if (times === null) return null;
+  if (isComputed(policy)) return [...timesOf(times), '', ''];
   const run = summary[policy];
   if (run === null) return null;
   return [
@@ -107,14 +110,12 @@ function timesOf({ turnaroundMs: { all, short, long }, rte }: TimesSummary): rea
 
 /** What the table means for a reader in a hurry; one sentence a line, warnings last. */
 export function summaryLines(summary: Summary): readonly string[] {
-  const { workload, comparison, cfs, sfs } = summary;
+  const { workload, comparison } = summary;
   const lines = [
     `${summary.paired} of ${workload.requests} requests compared; load ${workload.loadTarget.toFixed(2)} on ${workload.cores} cores, ` +
       `${workload.gaps} gaps, durations x ${Number(workload.durationScale.toPrecision(4))}; short is below ${formatMs(workload.shortBelowMs)} alone.`,
   ];
-  lines.push(
-    'IDEAL (alone on the host) and SRTF (clairvoyant) are computed from the demands that were measured.',
-  );
+  lines.push(...referenceNotes(summary));
   if (comparison !== null) {
     lines.push(
       `Short functions: SFS removed ${formatShare(comparison.excessRemoved.short)} of what CFS adds to IDEAL; mean ${interval(comparison.sfsOverIdeal.short)} of IDEAL.`,
@@ -127,8 +128,10 @@ export function summaryLines(summary: Summary): readonly string[] {
       );
     }
   }
-  if (cfs !== null) lines.push(...runLines('CFS', cfs));
-  if (sfs !== null) lines.push(...runLines('SFS', sfs));
+  for (const policy of ranPolicies(summary)) {
+    const run = summary[policy];
+    if (run !== null) lines.push(...runLines(titles[policy], run));
+  }
   return [...lines, ...summary.warnings.map((warning) => `warning: ${warning}`)];
 }
 
