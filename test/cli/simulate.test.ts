@@ -60,6 +60,14 @@ t.test('ablation flags reach the policy', async (t) => {
   const { parameters } = await json(...flags);
   t.match(parameters, { sliceFixed: 50_000, ioAware: false, pollInterval: 8000, window: 10, budgetShare: 1 });
   t.equal(parameters.overloadFactor, null, 'Infinity');
+  const idealOf = async (...more: readonly string[]) => {
+    const { out } = await run([...small, '--policy', 'ideal', '--json', ...more]);
+    return JSON.parse(out).runs[0].turnaroundMs.all.mean as number;
+  };
+  t.ok(
+    Math.abs((await idealOf('--launch-cost', '8')) - (await idealOf()) - 8) < 1e-6,
+    'each needs 8 ms more',
+  );
   t.match((await json('--overload', '5')).parameters, { overloadFactor: 5 });
   const paused = await json();
   t.ok(paused.runs[0].counters.budgetPauses > 0);

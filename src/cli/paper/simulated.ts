@@ -57,6 +57,7 @@ function baseFlags(cores: number, count: number): SimulateFlags {
     quantum: 100,
     ioAware: true,
     bypass: true,
+    launchCost: 0,
     pickupDelay: 0,
     lateness: 0,
     lag: 0,

@@ -26,6 +26,7 @@ export interface SimulateFlags extends WorkloadFlags, AblationFlags {
   readonly switchCost: number;
   readonly quantum: number;
   readonly budget?: number;
+  readonly launchCost: number;
   readonly pickupDelay: number;
   readonly lateness: number;
   readonly lag: number;

@@ -4,6 +4,7 @@
  * Schema `sfsd-simulation`, version 1. Times in milliseconds, shares from 0 to 1, null where a figure cannot be had.
  */
 import type { Command } from 'commander';
+import { fromMs, sum } from '../../contracts/time.js';
 import { simulate } from '../../sim/fleet.js';
 import { formatMs } from '../../trace/report/format.js';
 import type { Workload, WorkloadHeader } from '../../trace/workload/workload.js';
@@ -78,10 +79,20 @@ function runPolicies(
   });
 }
 
-function workloadOf(flags: SimulateFlags): Promise<Workload> {
-  if (flags.workload !== undefined) return loadWorkload({ kind: 'file', file: flags.workload });
+async function workloadOf(flags: SimulateFlags): Promise<Workload> {
+  if (flags.workload !== undefined)
+    return launched(await loadWorkload({ kind: 'file', file: flags.workload }), flags);
   const cores = coresOf(flags) * flags.hosts;
-  return compileWorkload({ ...flags, cores }, { stratified: flags.drawn !== true });
+  return launched(await compileWorkload({ ...flags, cores }, { stratified: flags.drawn !== true }), flags);
+}
+
+/** On a real host starting a process, and the daemon's part in it, take CPU time too: each request needs that much more. */
+function launched({ header, requests }: Workload, { launchCost }: SimulateFlags): Workload {
+  const cost = fromMs(launchCost);
+  return {
+    header,
+    requests: requests.map((request) => ({ ...request, demand: sum(request.demand, cost) })),
+  };
 }
 
 function factLines(
@@ -95,7 +106,7 @@ function factLines(
   return [
     `${header.requests} requests, load ${header.loadRealised.toFixed(2)} on ${hosts} of ${coresOf(flags)} cores, ${header.gaps} gaps; ` +
       `short is below ${formatMs(header.shortBelow / 1000)} alone.`,
-    `Durations: ${header.source}; seed ${flags.seed}${flags.seeds > 1 ? ` to ${flags.seed + flags.seeds - 1}` : ''}; fair scheduler: ${flags.fair}.`,
+    `Durations: ${header.source}; seed ${flags.seed}${flags.seeds > 1 ? ` to ${flags.seed + flags.seeds - 1}` : ''}; fair scheduler: ${flags.fair}${flags.launchCost > 0 ? `; ${flags.launchCost} ms to launch each` : ''}.`,
     ...(sfs?.counters == null
       ? []
       : [
