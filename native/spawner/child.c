@@ -120,7 +120,8 @@ static void place_files(const struct launch *launch, int status_fd)
 {
 	check(status_fd, STAGE_FILES, raw(dup3, status_fd, STATUS_FD, O_CLOEXEC));
 	for (int i = 0; i < 3; i++)
-		check(STATUS_FD, STAGE_FILES, raw(dup3, launch->files[i], i, 0));
+		if (launch->files[i] >= 0)
+			check(STATUS_FD, STAGE_FILES, raw(dup3, launch->files[i], i, 0));
 	check(STATUS_FD, STAGE_FILES, raw(close_range, STATUS_FD + 1, ~0U, 0));
 }
 

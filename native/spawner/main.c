@@ -276,6 +276,14 @@ static void session_yields(const char *nice)
 	close(file);
 }
 
+/* What a program reads that is given no input; before close_range, which takes the rest. */
+static void input_from_nothing(void)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
+		die("/dev/null");
+}
+
 static void prepare(int priority, const char *session_nice)
 {
 	standing = (struct standing){ .priority = priority, .root = geteuid() == 0, .pid = getpid() };
@@ -288,6 +296,7 @@ static void prepare(int priority, const char *session_nice)
 		die("sched_setscheduler");
 	if (fcntl(REQUEST_FD, F_SETFD, FD_CLOEXEC) != 0 || fcntl(REPLY_FD, F_SETFD, FD_CLOEXEC) != 0)
 		die("the request and reply sockets");
+	input_from_nothing();
 	if (syscall(SYS_close_range, REPLY_FD + 1, ~0U, 0) != 0)
 		die("close_range");
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)

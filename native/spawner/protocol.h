@@ -5,7 +5,8 @@
  *   daemon ── fd 3: AF_UNIX SOCK_SEQPACKET, one request a message ─────────▶ spawner
  *   daemon ◀─ fd 4: byte stream of replies, all REPLY_BYTES long ─────────── spawner
  *
- * LAUNCH request, with exactly three descriptors (SCM_RIGHTS): the program's standard input, output and error.
+ * LAUNCH request, with the program's standard input, output and error (SCM_RIGHTS), or with output and error alone: its input is
+ * /dev/null then.
  *
  *   struct request_header | rlimit_count x struct request_limit | text_bytes of text
  *   text: NUL-terminated strings: working directory, arguments (the first names the program), environment, cgroup.procs paths,
@@ -22,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROTOCOL_VERSION = 3 };
+enum { PROTOCOL_VERSION = 4 };
 enum { REQUEST_FD = 3, REPLY_FD = 4 };
 
 /* Named bounds. A request beyond one of them is answered FAILED, never cut. */

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FILES_PER_LAUNCH = 3, FILES_RECEIVED_MAX = 16 };
+enum { FILES_WITHOUT_INPUT = 2, FILES_PER_LAUNCH = 3, FILES_RECEIVED_MAX = 16 };
 
 void launch_close_files(const struct launch *launch)
 {
@@ -114,6 +114,11 @@ enum message request_receive(struct launch *into)
 		return MESSAGE_INVALID;
 	if (into->header.kind == REQUEST_KILL && files == 0)
 		return MESSAGE_KILL;
+	if (files == FILES_WITHOUT_INPUT) {
+		memmove(into->files + 1, into->files, FILES_WITHOUT_INPUT * sizeof into->files[0]);
+		into->files[0] = -1;
+		files = FILES_PER_LAUNCH;
+	}
 	if (into->header.kind == REQUEST_LAUNCH && files == FILES_PER_LAUNCH && take_apart(into, (size_t)length))
 		return MESSAGE_LAUNCH;
 	return MESSAGE_INVALID;

@@ -38,6 +38,7 @@ struct launch {
 	char **cgroups;
 	/* A cgroup2 directory; empty: none. */
 	const char *birthplace;
+	/* Standard input, output and error; -1 for an input that is ours, /dev/null. */
 	int files[3];
 	char *texts[ARGUMENTS_MAX + 1 + ENVIRONMENT_MAX + 1 + CGROUPS_MAX];
 	_Alignas(4096) char message[REQUEST_BYTES_MAX];

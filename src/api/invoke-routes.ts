@@ -47,8 +47,9 @@ export async function invokeRoutes(app: FastifyInstance, context: ApiContext): P
     '/v1/functions/:name/invocations',
     {
       bodyLimit: context.ports.config.functions.bodyMaxBytes,
-      onRequest: async (request) => {
+      onRequest: (request, _reply, done) => {
         delete request.raw.headers['content-type'];
+        done();
       },
       schema: invokeSchema,
     },

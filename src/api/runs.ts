@@ -26,8 +26,8 @@ export class Runs {
     if (this.#live.has(key)) {
       throw new SfsdError('SFSD_ERR_INVOCATION_DUPLICATE', { id: options.id, source: options.source });
     }
-    const controller = new AbortController();
-    const run = { ...options, signal: controller.signal, cancel: () => controller.abort() };
+    const cancellation = new Cancellation();
+    const run = { ...options, signal: cancellation, cancel: () => cancellation.cancel() };
     this.#live.set(key, run);
     return run;
   }
@@ -42,6 +42,31 @@ export class Runs {
 
   get count(): number {
     return this.#live.size;
+  }
+}
+
+/** What a launch needs of an AbortController, which costs as much as a whole registration. */
+class Cancellation implements CancelSignal {
+  #aborted = false;
+  readonly #listeners: (() => void)[] = [];
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    const index = this.#listeners.indexOf(listener);
+    if (index >= 0) this.#listeners.splice(index, 1);
+  }
+
+  cancel(): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    for (const listener of this.#listeners.splice(0)) listener();
   }
 }
 

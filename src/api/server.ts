@@ -90,6 +90,9 @@ function bareServer(ports: ApiPorts, limits: ServerBounds): FastifyInstance {
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request costs more than its routing; who asks for details gets the request's number with them.
+    childLoggerFactory: (parent, bindings, options) =>
+      ports.logger.isLevelEnabled('debug') ? parent.child(bindings, options) : parent,
     bodyLimit: limits.jsonBytesMax,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -125,7 +128,10 @@ function acceptJsonOnly(app: FastifyInstance): void {
 }
 
 async function guardedRoutes(app: FastifyInstance, context: ApiContext): Promise<void> {
-  app.addHook('onRequest', async (request) => context.peers.requireOperator(request.raw.socket));
+  app.addHook('onRequest', (request, _reply, done) => {
+    context.peers.requireOperator(request.raw.socket);
+    done();
+  });
   await app.register(functionRoutes, context);
   await app.register(registrationRoutes, context);
   await app.register(invocationRoutes, context);
@@ -146,7 +152,7 @@ function closeConnectionsAtEnd(app: FastifyInstance): void {
 
 /** One count and, at debug, one line for each request. */
 function recordRequests(app: FastifyInstance, { metrics }: ApiContext): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const known = request.routeOptions.url;
     const route = known ?? 'unknown';
     const method = known === undefined ? 'any' : request.method;
@@ -158,5 +164,6 @@ function recordRequests(app: FastifyInstance, { metrics }: ApiContext): void {
       status: reply.statusCode,
       elapsedMs: reply.elapsedTime,
     });
+    done();
   });
 }

@@ -4,7 +4,8 @@
  * or after the last. A program that fills a pipe before a look waits for it.
  *
  * Most bodies are small, and an empty pipe takes PIPE_BUF bytes without blocking (pipe(7)): such a body is written before the
- * program exists, and the pipe closed. That saves a third stream object for each launch. No body at all is /dev/null.
+ * program exists, and the pipe closed. That saves a third stream object for each launch. No body at all is no pipe: the spawner has a
+ * /dev/null for it.
  */
 import { Socket } from 'node:net';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
@@ -14,10 +15,10 @@ import { OutputPipe } from './output-pipe.js';
 
 /** PIPE_BUF: the least that an empty pipe holds. */
 const bodyAtOnceMaxBytes = 4096;
-const readOnlyCloseOnExec = 0o2000000;
-const nonBlocking = 0o4000;
 /** From the launch. A program that has said nothing by then mostly says one thing, at its end. */
 const looksAtMs = [20, 100, 500] as const;
+
+export type ProgramFds = readonly [number, number, number] | readonly [number, number];
 
 export interface ChannelOptions {
   readonly libc: Libc;
@@ -30,8 +31,8 @@ export interface ChannelOptions {
 }
 
 export class Channels {
-  /** The program's ends: standard input, output, error. Whoever calls this owns them. */
-  readonly programFds: readonly [number, number, number];
+  /** The program's ends: standard input, output, error; output and error alone when it has no input. Whoever calls this owns them. */
+  readonly programFds: ProgramFds;
   readonly #outputs: OutputPipe[] = [];
   #looking: NodeJS.Timeout | undefined;
   #input: Socket | undefined;
@@ -41,12 +42,13 @@ export class Channels {
     const { libc, stdout, stderr } = options;
     const fds: number[] = [];
     try {
-      const input = this.#openInput(options, fds);
+      const input = options.body.length === 0 ? undefined : this.#openInput(options, fds);
       const output = openPipe(libc, fds);
       const error = openPipe(libc, fds);
       this.#read(output.readEnd, stdout, options, fds);
       this.#read(error.readEnd, stderr, options, fds);
-      this.programFds = [input, output.writeEnd, error.writeEnd];
+      const outputs = [output.writeEnd, error.writeEnd] as const;
+      this.programFds = input === undefined ? outputs : [input, ...outputs];
     } catch (thrown) {
       for (const fd of fds) libc.close(fd);
       this.destroy();
@@ -91,12 +93,6 @@ export class Channels {
   }
 
   #openInput({ libc, body }: ChannelOptions, fds: number[]): number {
-    if (body.length === 0) {
-      const fd = libc.open('/dev/null', readOnlyCloseOnExec);
-      if (fd < 0) throw kernelError('open /dev/null', fd);
-      fds.push(fd);
-      return fd;
-    }
     const { readEnd, writeEnd } = openPipe(libc, fds);
     if (body.length <= bodyAtOnceMaxBytes) {
       const written = libc.write(writeEnd, body, body.length);
@@ -113,20 +109,19 @@ export class Channels {
     return readEnd;
   }
 
-  /** Opened anew, because a pipe is made blocking for the program's sake, and both ends alike. */
+  /** Only our end does not block: for the program its own is a pipe like any other. */
   #read(
     readEnd: number,
     output: Output,
     { libc, readBuffer, onClosed }: ChannelOptions,
     fds: number[],
   ): void {
-    const fd = libc.open(`/proc/self/fd/${readEnd}`, readOnlyCloseOnExec | nonBlocking);
-    if (fd < 0) throw kernelError('open a pipe anew', fd);
+    const result = libc.setNonBlocking(readEnd);
+    if (result < 0) throw kernelError('fcntl', result);
     const whenClosed = () => {
       if (this.closed) onClosed();
     };
-    this.#outputs.push(new OutputPipe({ libc, fd, output, readBuffer, onClosed: whenClosed }));
-    libc.close(readEnd);
+    this.#outputs.push(new OutputPipe({ libc, fd: readEnd, output, readBuffer, onClosed: whenClosed }));
     fds.splice(fds.indexOf(readEnd), 1);
   }
 }

@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer';
 import { assert } from '../contracts/errors.js';
 import type { Credentials } from '../contracts/function.js';
 
-export const protocolVersion = 3;
+export const protocolVersion = 4;
 export const requestHeaderBytes = 48;
 export const requestLimitBytes = 24;
 export const replyBytes = 96;

@@ -17,6 +17,7 @@ import { type ChildProcess, spawn as startProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { assert, reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Libc } from '../linux/libc.js';
+import type { ProgramFds } from './channels.js';
 import {
   childrenMax,
   decodeReply,
@@ -145,11 +146,11 @@ export class Spawner {
   }
 
   /**
-   * Asks for a launch. Takes the three descriptors (standard input, output, error of the program) in every case, and closes
-   * them. Throws SFSD_ERR_SPAWNER_LOST, SFSD_ERR_QUEUE_FULL, SFSD_ERR_LAUNCH_FAILED; otherwise the listener hears the rest.
+   * Asks for a launch. Takes the descriptors (standard input, output and error of the program; the first may be left out) in every
+   * case, and closes them. Throws SFSD_ERR_SPAWNER_LOST, SFSD_ERR_QUEUE_FULL, SFSD_ERR_LAUNCH_FAILED; otherwise the listener hears the rest.
    * @returns a number for `kill`.
    */
-  spawn(request: SpawnRequest, fds: readonly [number, number, number], listener: SpawnListener): number {
+  spawn(request: SpawnRequest, fds: ProgramFds, listener: SpawnListener): number {
     const id = this.#nextId++;
     try {
       const life = this.#life;

@@ -47,6 +47,8 @@ const epollPwait2Call = 441;
 const invalidArgument = 22;
 const closeOnExec = 0o2000000;
 const nonBlocking = 0o4000;
+/** F_SETFL */
+const setStatusFlags = 4;
 const familyUnix = 1;
 const solSocket = 1;
 const scmRights = 1;
@@ -173,12 +175,13 @@ function waiting({
 function files({
   declare,
   settle,
-}: Settled): Part<'open' | 'close' | 'read' | 'pread' | 'write' | 'linkCount'> {
+}: Settled): Part<'open' | 'close' | 'read' | 'pread' | 'write' | 'setNonBlocking' | 'linkCount'> {
   const open = declare('open', ['str', 'int', 'int']);
   const close = declare('close', ['int']);
   const read = declare('read', ['int', 'void *', 'size_t'], 'int64_t');
   const pread = declare('pread', ['int', 'void *', 'size_t', 'int64_t'], 'int64_t');
   const write = declare('write', ['int', 'void *', 'size_t'], 'int64_t');
+  const control = declare('fcntl', ['int', 'int', 'int']);
   const statx = declare('statx', ['int', 'void *', 'int', 'uint32_t', 'void *']);
   const stats = new Uint32Array(statxBytes / 4);
   const emptyPath = new Uint8Array(1);
@@ -188,6 +191,7 @@ function files({
     read: (fd, into, length) => settle(read(fd, into, length)),
     pread: (fd, into, length) => settle(pread(fd, into, length, 0)),
     write: (fd, from, length) => settle(write(fd, from, length)),
+    setNonBlocking: (fd) => settle(control(fd, setStatusFlags, nonBlocking)),
     linkCount(fd) {
       const result = settle(statx(fd, emptyPath, atEmptyPath, statxNlink, stats));
       return result < 0 ? result : (stats[statxNlinkWord] ?? 0);

@@ -49,6 +49,8 @@ export interface Libc {
   /** At offset 0: how /proc files are read again through a kept fd. */
   pread(fd: number, into: Uint8Array, length: number): number;
   write(fd: number, from: Uint8Array, length: number): number;
+  /** O_NONBLOCK, and no other status flag: of this open file, so of a pipe's one end. */
+  setNonBlocking(fd: number): number;
   /** Hard-link count: 2 + threads for /proc/PID/task. */
   linkCount(fd: number): number;
 

@@ -10,6 +10,7 @@ import type { LoadLibc } from '../../src/linux/libc.js';
 const errnoNoEntry = -2;
 const errnoNoProcess = -3;
 const errnoBadFd = -9;
+const errnoTryAgain = -11;
 const errnoInvalid = -22;
 
 export function libcConformance(name: string, load: LoadLibc): void {
@@ -21,6 +22,7 @@ export function libcConformance(name: string, load: LoadLibc): void {
     t.test('scheduling calls', async (t) => scheduling(t, libc));
     t.test('clocks', async (t) => clocks(t, libc));
     t.test('files', async (t) => files(t, libc));
+    t.test('pipes', async (t) => pipes(t, libc));
     t.test('waiting', async (t) => waiting(t, libc));
     t.test('channels', async (t) => channels(t, libc));
   });
@@ -101,6 +103,23 @@ function files(t: Test, libc: Libc): void {
   t.equal(libc.write(made, Buffer.from('abcdef'), 3), 3);
   t.equal(readFileSync(path, 'utf8'), 'abc');
   t.equal(fstatSync(made).size, 3);
+}
+
+function pipes(t: Test, libc: Libc): void {
+  const ends = new Int32Array(2);
+  t.equal(libc.pipe(ends), 0);
+  const [readEnd = -1, writeEnd = -1] = ends;
+  t.equal(libc.setNonBlocking(readEnd), 0);
+  t.equal(libc.read(readEnd, new Uint8Array(1), 1), errnoTryAgain);
+  const isNonBlocking = (fd: number) =>
+    (Number.parseInt(/flags:\s+(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '0', 8) &
+      0o4000) !==
+    0;
+  t.equal(isNonBlocking(readEnd), true);
+  t.equal(isNonBlocking(writeEnd), false, 'the other end is another open file');
+  t.equal(libc.close(readEnd), 0);
+  t.equal(libc.close(writeEnd), 0);
+  t.equal(libc.setNonBlocking(readEnd), errnoBadFd);
 }
 
 function waiting(t: Test, libc: Libc): void {
