@@ -17,6 +17,12 @@ export interface Clock {
   now(): Instant;
 }
 
+/** A steady pace, shared by all that keep it. */
+export interface Tick {
+  /** `work` is called at each tick, first at the next one. @returns how to leave; idempotent. */
+  join(work: () => void): () => void;
+}
+
 export const noTime = 0 as Duration;
 
 /** @param microseconds integer or not: rounded to the nearest microsecond. */

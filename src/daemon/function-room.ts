@@ -6,9 +6,10 @@ import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { FunctionStore, Launch } from '../contracts/function.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
-import { type Clock, type Duration, duration } from '../contracts/time.js';
+import { type Clock, type Duration, duration, type Tick } from '../contracts/time.js';
 import { FunctionRegistry } from '../functions/function-registry.js';
 import { Launcher } from '../functions/launcher.js';
+import { OutputWatch } from '../functions/output-watch.js';
 import { Spawner } from '../functions/spawner.js';
 import { CgroupLayout } from '../linux/cgroup-layout.js';
 import { daemonGroup, removeLeftovers } from '../linux/cgroup-leftovers.js';
@@ -26,6 +27,7 @@ export interface FunctionRoomOptions {
   readonly config: SfsdConfig;
   readonly libc: Libc;
   readonly clock: Clock;
+  readonly tick: Tick;
   readonly plane: SchedulingPlane;
   readonly permission: Permission;
   readonly countLaunches: (spawnerPid: number, births: Duration) => void;
@@ -35,6 +37,7 @@ export interface FunctionRoomOptions {
 interface Parts {
   readonly spawner: Spawner;
   readonly cgroups: InstanceCgroups;
+  readonly outputs: OutputWatch;
   readonly registry: FunctionRegistry;
   readonly launcher: Launcher;
 }
@@ -54,6 +57,7 @@ export class FunctionRoom {
     config,
     libc,
     clock,
+    tick,
     plane,
     permission,
     countLaunches,
@@ -76,8 +80,18 @@ export class FunctionRoom {
         account: (pid, birthsUs) => countLaunches(pid, duration(birthsUs)),
         report: (event) => (event.event === 'spawner_lost' ? log.error(event) : log.info(event)),
       });
-      const launcher = new Launcher({ libc, clock, spawner, cgroups, plane, slots: registry.slots, limits });
-      return new FunctionRoom({ spawner, cgroups, registry, launcher });
+      const outputs = new OutputWatch(libc, tick);
+      const launcher = new Launcher({
+        libc,
+        clock,
+        spawner,
+        cgroups,
+        plane,
+        slots: registry.slots,
+        outputs,
+        limits,
+      });
+      return new FunctionRoom({ spawner, cgroups, outputs, registry, launcher });
     } catch (thrown) {
       cgroups.close();
       throw thrown;
@@ -99,6 +113,7 @@ export class FunctionRoom {
 
   async close(): Promise<void> {
     await this.#parts.spawner.close();
+    this.#parts.outputs.close();
     this.#parts.cgroups.close();
   }
 }

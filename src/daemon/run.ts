@@ -29,6 +29,7 @@ import { type Scheduling, startScheduling } from './plane/scheduling.js';
 import { ProcessUsage, primeProcessUsage } from './process-usage.js';
 import { Releases } from './releases.js';
 import { FunctionResources } from './resource-view.js';
+import { SharedTick } from './shared-tick.js';
 import { packageVersion } from './version.js';
 
 export interface DaemonOptions {
@@ -40,6 +41,8 @@ export interface DaemonOptions {
   readonly kernelModule?: string;
 }
 
+/** While anything runs: how often decisions are taken in and silent outputs looked at. */
+const tickMs = 100;
 /** Running functions may finish for this long after SIGTERM; the rest of the 5 s is for ending those that do not. */
 const finishMaxMs = 2500;
 
@@ -92,11 +95,13 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   const adoptable = await findAdoptable({ rules: config.adopt.rules, libc, log });
   await primeProcessUsage();
 
+  const tick = new SharedTick(tickMs);
   const accounts = new CpuAccounts({ libc, clock });
   const scheduling = await startScheduling({
     config,
     libc,
     clock,
+    tick,
     permission,
     accounts,
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
@@ -110,6 +115,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     config,
     libc,
     clock,
+    tick,
     plane: scheduling.plane,
     permission,
     countLaunches: scheduling.countLaunches,

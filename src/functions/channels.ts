@@ -1,7 +1,6 @@
 /**
  * The three pipes of an instance. The program's ends are handed to the spawner, which takes them over. Our ends are read when the
- * program has ended; before that they are looked at a few times, and handed to Node's loop at the first look that finds something,
- * or after the last. A program that fills a pipe before a look waits for it.
+ * program has ended, or as it speaks once it was found speaking (output-pipe.ts).
  *
  * Most bodies are small, and an empty pipe takes PIPE_BUF bytes without blocking (pipe(7)): such a body is written before the
  * program exists, and the pipe closed. That saves a third stream object for each launch. No body at all is no pipe: the spawner has a
@@ -12,12 +11,10 @@ import { reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Libc } from '../linux/libc.js';
 import type { Output } from './output.js';
 import { OutputPipe } from './output-pipe.js';
+import type { OutputWatch } from './output-watch.js';
 
 /** PIPE_BUF: the least that an empty pipe holds. */
 const bodyAtOnceMaxBytes = 4096;
-/** From the launch. A program that has said nothing by then mostly says one thing, at its end. */
-const looksAtMs = [20, 100, 500] as const;
-
 export type ProgramFds = readonly [number, number, number] | readonly [number, number];
 
 export interface ChannelOptions {
@@ -25,6 +22,7 @@ export interface ChannelOptions {
   readonly body: Uint8Array;
   readonly stdout: Output;
   readonly stderr: Output;
+  readonly watch: OutputWatch;
   /** Shared by all channels: what is read is copied out before the next read. */
   readonly readBuffer: Uint8Array;
   readonly onClosed: () => void;
@@ -34,7 +32,6 @@ export class Channels {
   /** The program's ends: standard input, output, error; output and error alone when it has no input. Whoever calls this owns them. */
   readonly programFds: ProgramFds;
   readonly #outputs: OutputPipe[] = [];
-  #looking: NodeJS.Timeout | undefined;
   #input: Socket | undefined;
 
   /** Throws SFSD_ERR_KERNEL when descriptors run out, with nothing left open. */
@@ -56,7 +53,6 @@ export class Channels {
         ? thrown
         : new SfsdError('SFSD_ERR_KERNEL', { call: 'pipe', reason: reasonOf(thrown) }, { cause: thrown });
     }
-    this.#lookLater(0);
   }
 
   /** Whether both outputs have ended. */
@@ -66,30 +62,13 @@ export class Channels {
 
   /** Ends our side, whatever still holds the other. */
   destroy(): void {
-    clearTimeout(this.#looking);
     this.#input?.destroy();
     for (const output of this.#outputs) output.destroy();
   }
 
   /** The program has ended: reads what is left. */
   drain(): void {
-    clearTimeout(this.#looking);
     for (const output of this.#outputs) output.drain();
-  }
-
-  #lookLater(look: number): void {
-    const atMs = looksAtMs[look];
-    if (atMs === undefined) {
-      for (const output of this.#outputs) output.watch();
-      return;
-    }
-    this.#looking = setTimeout(
-      () => {
-        for (const output of this.#outputs) output.look();
-        this.#lookLater(look + 1);
-      },
-      atMs - (looksAtMs[look - 1] ?? 0),
-    );
   }
 
   #openInput({ libc, body }: ChannelOptions, fds: number[]): number {
@@ -113,7 +92,7 @@ export class Channels {
   #read(
     readEnd: number,
     output: Output,
-    { libc, readBuffer, onClosed }: ChannelOptions,
+    { libc, readBuffer, watch, onClosed }: ChannelOptions,
     fds: number[],
   ): void {
     const result = libc.setNonBlocking(readEnd);
@@ -121,7 +100,9 @@ export class Channels {
     const whenClosed = () => {
       if (this.closed) onClosed();
     };
-    this.#outputs.push(new OutputPipe({ libc, fd: readEnd, output, readBuffer, onClosed: whenClosed }));
+    this.#outputs.push(
+      new OutputPipe({ libc, fd: readEnd, output, watch, readBuffer, onClosed: whenClosed }),
+    );
     fds.splice(fds.indexOf(readEnd), 1);
   }
 }

@@ -25,6 +25,7 @@ import { Channels } from './channels.js';
 import type { FunctionSlots } from './function-slots.js';
 import { Instance } from './instance.js';
 import { HeadOutput, TailOutput } from './output.js';
+import type { OutputWatch } from './output-watch.js';
 import type { Spawner } from './spawner.js';
 import type { ResourceLimit, SpawnRequest, StartedReply } from './spawner-protocol.js';
 
@@ -49,6 +50,7 @@ export interface LauncherOptions {
   readonly cgroups: InstanceCgroups;
   readonly plane: SchedulingPlane;
   readonly slots: FunctionSlots;
+  readonly outputs: OutputWatch;
   readonly limits: LaunchLimits;
 }
 
@@ -187,6 +189,7 @@ export class Launcher {
       libc,
       body: request.body,
       ...instance.outputs,
+      watch: this.#options.outputs,
       readBuffer: this.#readBuffer,
       onClosed: instance.channelsClosed,
     });

@@ -1,16 +1,17 @@
 /**
  * Our end of a program's output.
  *
- *   unwatched ──watch, or look: something is there──▶ watched by Node's loop ──▶ closed
- *       └──drain: end of file ──▶ closed
- *       └──drain: nothing yet, or too much ──▶ watched
+ *   silent ──look: something is there──▶ streamed by Node's loop ──▶ closed
+ *      └──look, drain: end of file ──▶ closed
+ *      └──drain: nothing yet, or too much ──▶ streamed
  *
  * A stream object costs more than all else in a launch. Most programs end within milliseconds and say less than a pipe holds
- * (64 KiB): theirs is read once they have ended, by a few plain reads.
+ * (64 KiB): theirs is read once they have ended, by a few plain reads. Until then output-watch.ts looks at it.
  */
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { Libc } from '../linux/libc.js';
 import type { Output } from './output.js';
+import type { OutputWatch, SilentOutput } from './output-watch.js';
 
 /** Plain reads in one drain; a pipe holds one buffer full, so more means that somebody still writes. */
 const drainReadsMax = 4;
@@ -20,19 +21,25 @@ export interface OutputPipeOptions {
   /** Non-blocking; taken over. */
   readonly fd: number;
   readonly output: Output;
+  readonly watch: OutputWatch;
   /** Shared by all pipes: what is read is copied out before the next read. */
   readonly readBuffer: Uint8Array;
-  /** A watched pipe has ended. */
+  /** A streamed pipe has ended. */
   readonly onClosed: () => void;
 }
 
-export class OutputPipe {
+export class OutputPipe implements SilentOutput {
   readonly #options: OutputPipeOptions;
   #socket: Socket | undefined;
   #closed = false;
 
   constructor(options: OutputPipeOptions) {
     this.#options = options;
+    options.watch.add(this);
+  }
+
+  get fd(): number {
+    return this.#options.fd;
   }
 
   get closed(): boolean {
@@ -40,9 +47,9 @@ export class OutputPipe {
   }
 
   /** From here on it is read as it comes. */
-  watch(): void {
-    if (this.#closed || this.#socket !== undefined) return;
-    const { fd, output, readBuffer, onClosed } = this.#options;
+  #stream(): void {
+    const { fd, output, readBuffer, onClosed, watch } = this.#options;
+    watch.forget(this);
     const onread: OnReadOpts = {
       buffer: readBuffer,
       callback: (length, bytes) => {
@@ -64,17 +71,21 @@ export class OutputPipe {
     });
   }
 
-  /** One plain read: who has said something may say more, and is watched from here on. */
-  look(): void {
-    if (this.#closed || this.#socket !== undefined) return;
+  /** One plain read: who has said something may say more, and is streamed from here on. */
+  look(): 'silent' | 'over' {
     const { libc, fd, output, readBuffer } = this.#options;
     const length = libc.read(fd, readBuffer, readBuffer.length);
-    if (length <= 0) return;
+    if (length < 0) return 'silent';
+    if (length === 0) {
+      this.destroy();
+      return 'over';
+    }
     output.add(readBuffer, length);
-    this.watch();
+    this.#stream();
+    return 'over';
   }
 
-  /** The program has ended: reads what is there. Closed then, or watched because somebody else still holds the other end. */
+  /** The program has ended: reads what is there. Closed then, or streamed because somebody else still holds the other end. */
   drain(): void {
     if (this.#closed || this.#socket !== undefined) return;
     const { libc, fd, output, readBuffer } = this.#options;
@@ -87,12 +98,16 @@ export class OutputPipe {
       if (length < 0) break;
       output.add(readBuffer, length);
     }
-    this.watch();
+    this.#stream();
   }
 
   destroy(): void {
+    const { libc, fd, watch } = this.#options;
     if (this.#socket !== undefined) this.#socket.destroy();
-    else if (!this.#closed) this.#options.libc.close(this.#options.fd);
+    else if (!this.#closed) {
+      watch.forget(this);
+      libc.close(fd);
+    }
     this.#closed = true;
   }
 }

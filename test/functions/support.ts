@@ -14,8 +14,10 @@ import type {
   SchedulingStatus,
 } from '../../src/contracts/scheduling-plane.js';
 import type { Clock, Instant } from '../../src/contracts/time.js';
+import { SharedTick } from '../../src/daemon/shared-tick.js';
 import { FunctionRegistry } from '../../src/functions/function-registry.js';
 import { Launcher, type LaunchLimits } from '../../src/functions/launcher.js';
+import { OutputWatch } from '../../src/functions/output-watch.js';
 import { Spawner, type SpawnerEvent } from '../../src/functions/spawner.js';
 import { CgroupLayout } from '../../src/linux/cgroup-layout.js';
 import { InstanceCgroups } from '../../src/linux/instance-cgroups.js';
@@ -102,6 +104,8 @@ export interface Host {
   close(): Promise<void>;
 }
 
+const tickMs = 100;
+
 export function libcOfHost(): Libc {
   const loaded = loadKoffiLibc();
   assert(loaded.ok, 'the kernel calls can be loaded here');
@@ -134,10 +138,21 @@ export async function startHost(
     registeredMax: 64,
     defaults: { timeoutMs: 10_000, concurrency: 64, outputMaxBytes: limits.outputMaxBytes },
   });
-  const launcher = new Launcher({ libc, clock, spawner, cgroups, plane, slots: registry.slots, limits });
+  const outputs = new OutputWatch(libc, new SharedTick(tickMs));
+  const launcher = new Launcher({
+    libc,
+    clock,
+    spawner,
+    cgroups,
+    plane,
+    slots: registry.slots,
+    outputs,
+    limits,
+  });
   const close = async () => {
     await launcher.stop(2000);
     await spawner.close();
+    outputs.close();
     cgroups.close();
   };
   return { libc, clock, plane, spawner, cgroups, registry, launcher, events, close };

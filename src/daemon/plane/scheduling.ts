@@ -3,7 +3,7 @@
  */
 import type { SfsdConfig } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
-import { type Clock, type Duration, duration } from '../../contracts/time.js';
+import { type Clock, type Duration, duration, type Tick } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
 import type { Libc } from '../../linux/libc.js';
 import { roundRobinQuantum } from '../../linux/round-robin.js';
@@ -24,6 +24,7 @@ export interface SchedulingOptions {
   readonly config: SfsdConfig;
   readonly libc: Libc;
   readonly clock: Clock;
+  readonly tick: Tick;
   readonly permission: Permission;
   readonly accounts: CpuAccounts;
   readonly kernelModule?: string;
@@ -46,7 +47,7 @@ export interface Scheduling {
 }
 
 export async function startScheduling(options: SchedulingOptions): Promise<Scheduling> {
-  const { config, libc, clock, permission, accounts } = options;
+  const { config, libc, clock, tick, permission, accounts } = options;
   const { scheduler, priorities } = config;
   const cpus = new UsableCpus(libc, { reserve: scheduler.reserveCpus });
   const workers = workerCount(scheduler, cpus.count);
@@ -73,6 +74,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   const state = new PlaneState(thread.state);
   const plane = new SharedSchedulingPlane({
     clock,
+    tick,
     rings: thread,
     state: thread.state,
     defaultPolicy: policy,

@@ -5,7 +5,7 @@
  *   reserve(n) ─▶ register ─▶ [submission ring] ─▶ scheduling thread ─▶ [decision ring] ─▶ drain ─▶ registry
  *      places: reserved + live <= liveMax, and the ring always has room for the end of everything that is live
  *
- * The decision ring is drained by a timer while anything is live, and at once before any question is answered.
+ * The decision ring is drained at each tick while anything is live, and at once before any question is answered.
  */
 import { SfsdError } from '../../contracts/errors.js';
 import type { EndReason, Invocation, InvocationKey, PolicyName } from '../../contracts/invocation.js';
@@ -18,20 +18,18 @@ import type {
   SchedulingStatus,
   WorkerStatus,
 } from '../../contracts/scheduling-plane.js';
-import { type Clock, duration, type Instant } from '../../contracts/time.js';
+import { type Clock, duration, type Instant, type Tick } from '../../contracts/time.js';
 import { DecisionReader } from './decision-ring.js';
 import { InvocationRegistry } from './invocation-registry.js';
 import { PlaneState } from './plane-state.js';
 import { SubmissionWriter } from './submission-ring.js';
 
-/** While anything is live. A result that is answered drains first, so this only bounds the ring's filling. */
-const drainIntervalMs = 100;
 /**
  * Decisions taken out of the ring for each place reserved: a life has three or four, so a flood of registrations pays as it goes. All of
  * a tenth of a second at once, at 20,000 registrations a second, held the next list up for 20 ms.
  */
 const decisionsPerPlace = 6;
-/** Taken by the timer at once: 2 ms of work. */
+/** Taken at a tick at once: 2 ms of work. */
 const decisionsPerTurn = 1024;
 /** A submission with the longest names takes under 512 bytes; with 256 tids or a 4 KiB path the ring's spare room bears it. */
 const bytesPerPlace = 512;
@@ -41,6 +39,8 @@ const stopAttemptsMax = 1000;
 
 export interface PlaneOptions {
   readonly clock: Clock;
+  /** The decision ring is emptied at this pace while anything is live. A result that is answered empties it first. */
+  readonly tick: Tick;
   readonly rings: { readonly submissions: SharedArrayBuffer; readonly decisions: SharedArrayBuffer };
   readonly state: SharedArrayBuffer;
   readonly defaultPolicy: PolicyName;
@@ -67,7 +67,7 @@ export class SharedSchedulingPlane implements SchedulingPlane {
   #reserved = 0;
   #lostSeen = 0;
   #stopping = false;
-  #timer: NodeJS.Timeout | undefined;
+  #leaveTick: (() => void) | undefined;
 
   constructor(options: PlaneOptions) {
     this.#options = options;
@@ -181,8 +181,7 @@ export class SharedSchedulingPlane implements SchedulingPlane {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     }
     this.#options.ring();
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#stopDraining();
   }
 
   /** Once for all registrations of one list: a wake-up costs more than a registration. */
@@ -212,14 +211,15 @@ export class SharedSchedulingPlane implements SchedulingPlane {
   }
 
   #keepDraining(): void {
-    if (this.#timer !== undefined) return;
-    this.#timer = setInterval(() => {
+    this.#leaveTick ??= this.#options.tick.join(() => {
       this.#drainInTurns();
-      if (this.#registry.liveCount > 0) return;
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    }, drainIntervalMs);
-    this.#timer.unref();
+      if (this.#registry.liveCount === 0) this.#stopDraining();
+    });
+  }
+
+  #stopDraining(): void {
+    this.#leaveTick?.();
+    this.#leaveTick = undefined;
   }
 
   #drainInTurns(): void {
