@@ -35,6 +35,7 @@ export interface FinishedRun {
   readonly source: string;
   readonly id: string;
   readonly functionName: string;
+  readonly ownerUid: number;
   /** When the daemon had the whole request. */
   readonly enqueuedAt: Instant;
   readonly outcome: LaunchOutcome;

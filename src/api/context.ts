@@ -1,7 +1,6 @@
 /**
  * What the routes of one server share, beside the ports: made once by `createServer`, never module state.
  */
-import type { Peers } from './credentials.js';
 import type { Metrics } from './metrics.js';
 import type { ApiPorts } from './ports.js';
 import type { Results } from './results.js';
@@ -9,7 +8,6 @@ import type { Runs } from './runs.js';
 
 export interface ApiContext {
   readonly ports: ApiPorts;
-  readonly peers: Peers;
   readonly runs: Runs;
   readonly results: Results;
   readonly metrics: Metrics;

@@ -23,7 +23,9 @@ export function errorBody(error: SfsdError): ErrorBody {
 
 /** Sends a coded error, with what else the answer should hold. */
 export function sendError(reply: FastifyReply, error: SfsdError, extra: { readonly stderr?: string } = {}) {
-  if (error.status === 429 || error.status === 503) reply.header('retry-after', retryAfterSeconds);
+  if (error.status === 429 || error.status === 503)
+    reply.header('retry-after', error.details.retryAfterSeconds ?? retryAfterSeconds);
+  if (error.status === 401) reply.header('www-authenticate', 'Bearer realm="sfsd"');
   return reply
     .code(error.status)
     .type('application/json')
@@ -98,15 +100,17 @@ interface DocumentedError {
   readonly properties: object;
 }
 
-/** The `response` part of the schema of a route that asks who speaks, for the codes that it can answer beside those. */
-export function guardedFailures(...codes: readonly ErrorCode[]): Record<number, DocumentedError> {
-  return failures('SFSD_ERR_FORBIDDEN', 'SFSD_ERR_KERNEL', ...codes);
-}
+const admissionCodes = [
+  'SFSD_ERR_UNAUTHENTICATED',
+  'SFSD_ERR_FORBIDDEN',
+  'SFSD_ERR_RATE_LIMITED',
+  'SFSD_ERR_KERNEL',
+] as const;
 
-/** As above, for a route that everybody may use. */
-export function failures(...codes: readonly ErrorCode[]): Record<number, DocumentedError> {
+/** The `response` part of a route's schema: every route asks who speaks, and these are the codes that it can answer beside that. */
+export function guardedFailures(...codes: readonly ErrorCode[]): Record<number, DocumentedError> {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of [...codes, 'SFSD_ERR_INTERNAL' as const]) {
+  for (const code of [...admissionCodes, ...codes, 'SFSD_ERR_INTERNAL' as const]) {
     const { status } = errorTable[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

@@ -3,15 +3,21 @@
  *
  * Three places may know it, asked in this order: the scheduling plane (live or recently finished), the runs that this server
  * started (a launch that has not reached the plane yet), the kept results (the plane has forgotten it already).
+ *
+ * Everybody who may read sees how it was scheduled; what it wrote only its owner and operators.
  */
 import type { FastifyInstance } from 'fastify';
+import type { Role } from '../contracts/access.js';
 import { SfsdError } from '../contracts/errors.js';
 import type { ExplanationBody, InvocationBody, ResultBody } from '../contracts/http.js';
+import type { InvocationKey } from '../contracts/invocation.js';
 import type { Explanation } from '../contracts/scheduling-plane.js';
 import { decisionBody, explanationBody, resultBody } from './bodies.js';
+import { type Client, needs } from './clients.js';
 import type { ApiContext } from './context.js';
 import { guardedFailures } from './errors.js';
 import type { KeptResult } from './results.js';
+import { owns, requireOwn } from './rights.js';
 import type { Run } from './runs.js';
 import { idSchema, ref, sourceSchema } from './schemas.js';
 
@@ -36,35 +42,39 @@ const writeFailures = guardedFailures(
   'SFSD_ERR_MEDIA_TYPE',
 );
 
-function schemaOf(summary: string, response: object) {
-  return { schema: { tags, summary, params, querystring, response } };
+function schemaOf(role: Role, summary: string, response: object) {
+  return { onRequest: needs(role), schema: { tags, summary, params, querystring, response } };
 }
 
 export async function invocationRoutes(app: FastifyInstance, context: ApiContext): Promise<void> {
   app.get<InvocationRoute>(
     '/v1/invocations/:id',
-    schemaOf('Where an invocation stands; asynchronous runs carry their result once they have ended.', {
-      200: { description: 'As it is now.', ...ref('InvocationBody') },
-      ...readFailures,
-    }),
+    schemaOf(
+      'read',
+      'Where an invocation stands; asynchronous runs of one\u2019s own carry their result once they have ended. Role read.',
+      {
+        200: { description: 'As it is now.', ...ref('InvocationBody') },
+        ...readFailures,
+      },
+    ),
     async (request): Promise<InvocationBody> => {
-      const { decisions, incomplete, ...body } = describe(context, nameOf(request));
+      const { decisions, incomplete, ...body } = describe(context, nameOf(request), request.client);
       return body;
     },
   );
 
   app.get<InvocationRoute>(
     '/v1/invocations/:id/decisions',
-    schemaOf('What the scheduling plane decided about it, oldest first.', {
+    schemaOf('read', 'What the scheduling plane decided about it, oldest first. Role read.', {
       200: { description: 'As far as it is known now.', ...ref('ExplanationBody') },
       ...readFailures,
     }),
-    async (request): Promise<ExplanationBody> => describe(context, nameOf(request)),
+    async (request): Promise<ExplanationBody> => describe(context, nameOf(request), request.client),
   );
 
   app.post<InvocationRoute>(
     '/v1/invocations/:id/end',
-    schemaOf('It is completed, although its tasks may live on.', {
+    schemaOf('submit', 'It is completed, although its tasks may live on. Role submit, for one\u2019s own.', {
       204: { description: 'Demoted and no longer managed.', type: 'null' },
       ...writeFailures,
     }),
@@ -72,6 +82,7 @@ export async function invocationRoutes(app: FastifyInstance, context: ApiContext
       const name = nameOf(request);
       const key = context.ports.plane.find(name.source, name.id);
       if (key === undefined) throw unknown(name);
+      requireOwnInvocation(context, request.client, { name, key });
       context.ports.plane.end(key, 'completed');
       return reply.code(204).send();
     },
@@ -79,17 +90,25 @@ export async function invocationRoutes(app: FastifyInstance, context: ApiContext
 
   app.delete<InvocationRoute>(
     '/v1/invocations/:id',
-    schemaOf('Stop managing it: demoted, it lives on. A function run of ours is ended.', {
-      204: { description: 'Done.', type: 'null' },
-      ...writeFailures,
-    }),
+    schemaOf(
+      'submit',
+      'Stop managing it: demoted, it lives on. A function run of ours is ended. Role submit, for one\u2019s own.',
+      {
+        204: { description: 'Done.', type: 'null' },
+        ...writeFailures,
+      },
+    ),
     async (request, reply) => {
       const name = nameOf(request);
       const run = context.runs.get(name.source, name.id);
       const key = context.ports.plane.find(name.source, name.id);
-      if (run !== undefined) run.cancel();
-      else if (key !== undefined) context.ports.plane.end(key, 'cancelled');
-      else throw unknown(name);
+      if (run !== undefined) {
+        requireOwn(request.client, `invocation ${name.id}`, run.ownerUid);
+        run.cancel();
+      } else if (key !== undefined) {
+        requireOwnInvocation(context, request.client, { name, key });
+        context.ports.plane.end(key, 'cancelled');
+      } else throw unknown(name);
       return reply.code(204).send();
     },
   );
@@ -108,18 +127,29 @@ function unknown(name: Name): SfsdError {
   return new SfsdError('SFSD_ERR_INVOCATION_UNKNOWN', { id: name.id, source: name.source });
 }
 
-function describe({ ports, runs, results }: ApiContext, name: Name): ExplanationBody {
+/** Asked of the plane only when it matters: an operator's flood of ends costs what it did. */
+function requireOwnInvocation(
+  { ports }: ApiContext,
+  client: Client,
+  { name, key }: { readonly name: Name; readonly key: InvocationKey },
+): void {
+  if (client.role === 'operate') return;
+  requireOwn(client, `invocation ${name.id}`, ports.plane.explain(key)?.invocation.ownerUid);
+}
+
+function describe({ ports, runs, results }: ApiContext, name: Name, client: Client): ExplanationBody {
   const key = ports.plane.find(name.source, name.id);
   const explanation = key === undefined ? undefined : ports.plane.explain(key);
   const run = runs.get(name.source, name.id);
   // The result of an earlier run of the same name is not this one's.
   const kept = run === undefined ? results.get(name.source, name.id) : undefined;
   if (explanation !== undefined) {
-    const own = kept !== undefined && kept.key === key ? resultOf(kept, explanation) : undefined;
+    const isShown = kept !== undefined && kept.key === key && owns(client, kept.run.ownerUid);
+    const own = isShown ? resultOf(kept, explanation) : undefined;
     return explanationBody(explanation, own);
   }
   if (run !== undefined) return startingBody(run);
-  if (kept !== undefined) return endedBody(kept);
+  if (kept !== undefined) return endedBody(kept, client);
   throw unknown(name);
 }
 
@@ -140,9 +170,10 @@ function startingBody({ id, source, functionName, arrivedAt }: Run): Explanation
   };
 }
 
-function endedBody({ run, decisions }: KeptResult): ExplanationBody {
+function endedBody({ run, decisions }: KeptResult, client: Client): ExplanationBody {
   const { id, source, functionName } = run;
   const result = resultBody(run, decisions);
   const { arrivedAtMs } = result;
-  return { id, source, functionName, state: 'ended', arrivedAtMs, result, decisions, incomplete: false };
+  const own = owns(client, run.ownerUid) ? { result } : {};
+  return { id, source, functionName, state: 'ended', arrivedAtMs, ...own, decisions, incomplete: false };
 }

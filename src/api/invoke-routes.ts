@@ -12,14 +12,16 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SfsdError } from '../contracts/errors.js';
-import type { FunctionSpec, Launched, LaunchOutcome } from '../contracts/function.js';
+import type { Credentials, FunctionSpec, Launched, LaunchOutcome } from '../contracts/function.js';
 import type { AcceptedBody } from '../contracts/http.js';
 import type { InvocationKey, PolicyName } from '../contracts/invocation.js';
 import { type Instant, instant } from '../contracts/time.js';
 import { decisionBody, exitText, type FinishedRun, resultBody, turnaroundMs } from './bodies.js';
+import { needs } from './clients.js';
 import type { ApiContext } from './context.js';
 import { guardedFailures, sendError } from './errors.js';
 import { nameParams } from './function-routes.js';
+import { credentialsOf, requireOwn, requirePolicy } from './rights.js';
 import type { Run } from './runs.js';
 import { idSchema, policySchema, ref, sourceSchema } from './schemas.js';
 
@@ -47,10 +49,13 @@ export async function invokeRoutes(app: FastifyInstance, context: ApiContext): P
     '/v1/functions/:name/invocations',
     {
       bodyLimit: context.ports.config.functions.bodyMaxBytes,
-      onRequest: (request, _reply, done) => {
-        delete request.raw.headers['content-type'];
-        done();
-      },
+      onRequest: [
+        needs('submit'),
+        (request, _reply, done) => {
+          delete request.raw.headers['content-type'];
+          done();
+        },
+      ],
       schema: invokeSchema,
     },
     (request, reply) => invoke(context, request, reply),
@@ -59,7 +64,8 @@ export async function invokeRoutes(app: FastifyInstance, context: ApiContext): P
 
 const invokeSchema = {
   tags: ['functions'],
-  summary: 'Run a function: the body is its standard input, the answer its standard output.',
+  summary:
+    'Run a function as its owner: the body is its standard input, the answer its standard output. Role submit, for functions of one\u2019s own.',
   params: nameParams,
   querystring: {
     type: 'object',
@@ -116,6 +122,9 @@ async function invoke(context: ApiContext, request: InvokeRequest, reply: Fastif
   const { name } = request.params;
   const spec = ports.functions.get(name);
   if (spec === undefined) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name });
+  requireOwn(request.client, `function ${name}`, spec.uid);
+  requirePolicy(request.client, request.headers['sfsd-policy'], ports.plane.defaultPolicy);
+  const credentials = credentialsOf(request.client, spec);
   const isAsync = request.query.async === 'true';
   const detail = request.query.detail === 'true';
   if (isAsync && detail) {
@@ -128,20 +137,21 @@ async function invoke(context: ApiContext, request: InvokeRequest, reply: Fastif
     id: request.headers['sfsd-id'] ?? randomUUID(),
     source: request.headers['sfsd-source'] ?? 'api',
     functionName: name,
+    ownerUid: credentials.uid,
     arrivedAt: arrivalOf(request.headers['sfsd-arrived-at-ms'], enqueuedAt),
     enqueuedAt,
   });
   if (!isAsync) {
     const stopListening = cancelWhenClientGoes(run, request);
     try {
-      const launched = await start(context, { spec, run, request });
+      const launched = await start(context, { spec, run, request, credentials });
       const done = finish(context, { run, outcome: await launched.outcome });
       return detail ? sendDetail(context, reply, done, launched.key) : sendOutput(reply, done, spec);
     } finally {
       stopListening();
     }
   }
-  const launched = await start(context, { spec, run, request });
+  const launched = await start(context, { spec, run, request, credentials });
   void launched.outcome.then((outcome) => {
     const done = finish(context, { run, outcome });
     context.results.put(keep(context, done, launched.key));
@@ -154,8 +164,18 @@ async function invoke(context: ApiContext, request: InvokeRequest, reply: Fastif
 
 /** Given back by `finish`; a launch that fails gives it back itself. */
 async function start(
-  { ports, peers, runs, metrics }: ApiContext,
-  { spec, run, request }: { readonly spec: FunctionSpec; readonly run: Run; readonly request: InvokeRequest },
+  { ports, runs, metrics }: ApiContext,
+  {
+    spec,
+    run,
+    request,
+    credentials,
+  }: {
+    readonly spec: FunctionSpec;
+    readonly run: Run;
+    readonly request: InvokeRequest;
+    readonly credentials: Credentials;
+  },
 ): Promise<Launched> {
   const policy = request.headers['sfsd-policy'];
   try {
@@ -164,7 +184,7 @@ async function start(
       source: run.source,
       body: request.body ?? new Uint8Array(0),
       ...(policy === undefined ? {} : { policy }),
-      credentials: peers.of(request.raw.socket),
+      credentials,
       arrivedAt: run.arrivedAt,
       signal: run.signal,
     });
@@ -181,8 +201,8 @@ function finish(
 ): FinishedRun {
   runs.close(run);
   metrics.ran(run.functionName, outcome);
-  const { id, source, functionName, enqueuedAt } = run;
-  return { id, source, functionName, enqueuedAt, outcome };
+  const { id, source, functionName, ownerUid, enqueuedAt } = run;
+  return { id, source, functionName, ownerUid, enqueuedAt, outcome };
 }
 
 function keep({ ports }: ApiContext, run: FinishedRun, key: InvocationKey) {

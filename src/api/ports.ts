@@ -4,25 +4,53 @@
  */
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import type { Peer } from '../contracts/access.js';
 import type { SfsdConfig } from '../contracts/config.js';
-import type { Credentials, FunctionStore, Launch } from '../contracts/function.js';
+import type { FunctionStore, Launch } from '../contracts/function.js';
 import type { FfiBody } from '../contracts/http.js';
 import type { ResourceView } from '../contracts/resources.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { TokenTable } from './token-table.js';
 
-/** The start time of a pid, for registrations that name a pid alone. */
-export type Identify = (pid: number) => { readonly startTime: string } | 'gone' | 'denied';
+export interface ProcessFacts {
+  /** Field 22 of /proc/PID/stat. */
+  readonly startTime: string;
+  /** Its real, effective, saved and file system uid; absent where they differ: a set-uid program is nobody's own. */
+  readonly uid?: number;
+  /** Its cgroup in each hierarchy; empty unless asked for. */
+  readonly cgroups: readonly string[];
+}
 
-/** SO_PEERCRED of a connected unix socket. Throws a coded SfsdError when the kernel does not tell. */
-export type PeerOf = (socket: Socket) => Credentials;
+/** From a number in the caller's pid namespace to the daemon's; or why not. */
+export type Translate = (pid: number) => number | { readonly reason: string };
+
+/** Processes that others started, as the rules on targets need to know them. */
+export interface Processes {
+  /** The daemon and its helpers, by their number alone. */
+  isOurs(pid: number): boolean;
+  /** What is told is of one process, whatever happens to its number meanwhile. `ours` also for helpers that `isOurs` does not know. */
+  examine(
+    pid: number,
+    want: { readonly cgroups: boolean },
+  ): ProcessFacts | 'gone' | 'hidden' | 'kernel-thread' | 'ours';
+  /** Whom a cgroup holds, itself or below, that must not be scheduled. */
+  holds(cgroup: string): 'init' | 'ours' | undefined;
+  /** @param peerPid a process of that namespace. */
+  translator(peerPid: number): Translate;
+}
+
+/** SO_PEERCRED of a connected unix socket, and what belongs to it. Throws a coded SfsdError when the kernel does not tell. */
+export type PeerOf = (socket: Socket) => Peer;
 
 export interface ApiPorts {
   readonly functions: FunctionStore;
   readonly launch: Launch;
   readonly plane: SchedulingPlane;
-  readonly identify: Identify;
+  readonly processes: Processes;
   readonly peerOf: PeerOf;
-  /** Whose commands are obeyed, beside root's. */
+  /** Absent: there is no TCP listener. */
+  readonly tokens?: TokenTable;
+  /** Who operates, beside root. */
   readonly daemonUid: number;
   /** True from SIGTERM on: `/healthz` answers 503. */
   readonly stopping: () => boolean;
@@ -30,6 +58,6 @@ export interface ApiPorts {
   readonly ffi: FfiBody;
   /** What the live invocations of each function use; read at most once a second, and only when asked. */
   readonly resources: () => Promise<ResourceView>;
-  readonly config: Pick<SfsdConfig, 'functions'>;
+  readonly config: Pick<SfsdConfig, 'functions' | 'access'>;
   readonly logger: Logger;
 }

@@ -10,15 +10,16 @@
  * Nothing in step 3 awaits: 20,000 items a second is the aim, and an item costs microseconds.
  */
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { assert, SfsdError } from '../contracts/errors.js';
+import { SfsdError } from '../contracts/errors.js';
 import type { RegisteredBody, RegistrationBody } from '../contracts/http.js';
 import type { NewInvocation } from '../contracts/scheduling-plane.js';
-import type { TaskGroup } from '../contracts/task-group.js';
 import { fromMs, type Instant } from '../contracts/time.js';
+import { type Client, needs } from './clients.js';
 import type { ApiContext } from './context.js';
 import { errorBody, guardedFailures } from './errors.js';
-import type { Identify } from './ports.js';
+import { requirePolicy } from './rights.js';
 import { ref, registrationsMax } from './schemas.js';
+import { Targets } from './targets.js';
 
 /** 256 items of the longest cgroup path, or of 256 tids, fit. */
 const listBytesMax = 2 * 1024 * 1024;
@@ -28,9 +29,11 @@ export async function registrationRoutes(app: FastifyInstance, context: ApiConte
     '/v1/invocations',
     {
       bodyLimit: listBytesMax,
+      onRequest: needs('submit'),
       schema: {
         tags: ['invocations'],
-        summary: 'Register invocations whose tasks run already; one entry for each, in order.',
+        summary:
+          'Register invocations whose tasks run already; one entry for each, in order. Role submit, for processes of one\u2019s own uid or inside access.cgroups; an entry for what may not be registered is a RefusedBody.',
         body: {
           type: 'array',
           minItems: 1,
@@ -54,7 +57,7 @@ export async function registrationRoutes(app: FastifyInstance, context: ApiConte
       },
     },
     async (request, reply) => {
-      const entries = registerAll(context, request.body, request.log);
+      const entries = registerAll(context, request.body, request);
       return reply.code(202).send(entries);
     },
   );
@@ -63,9 +66,10 @@ export async function registrationRoutes(app: FastifyInstance, context: ApiConte
 function registerAll(
   { ports, metrics }: ApiContext,
   list: readonly RegistrationBody[],
-  log: FastifyBaseLogger,
+  { client, log }: { readonly client: Client; readonly log: FastifyBaseLogger },
 ): readonly RegisteredBody[] {
-  const { plane } = ports;
+  const { plane, processes } = ports;
+  const targets = new Targets({ client, processes, allowedCgroups: ports.config.access.cgroups });
   const reservation = plane.reserve(list.length);
   try {
     const arrivedAt = plane.now();
@@ -73,7 +77,8 @@ function registerAll(
     const entries = list.map((item): RegisteredBody => {
       const { id, source = 'api' } = item;
       try {
-        plane.register(newInvocation(item, { source, arrivedAt, identify: ports.identify }), reservation);
+        requirePolicy(client, item.policy, plane.defaultPolicy);
+        plane.register(newInvocation(item, { source, arrivedAt, client, targets }), reservation);
         return { id, source };
       } catch (thrown) {
         const error = codedOrLogged(thrown, log);
@@ -106,35 +111,23 @@ function codedOrLogged(thrown: unknown, log: FastifyBaseLogger): SfsdError {
 
 function newInvocation(
   item: RegistrationBody,
-  options: { readonly source: string; readonly arrivedAt: Instant; readonly identify: Identify },
+  options: {
+    readonly source: string;
+    readonly arrivedAt: Instant;
+    readonly client: Client;
+    readonly targets: Targets;
+  },
 ): NewInvocation {
   const { id, functionName, policy, weight, expectedMs } = item;
   return {
     id,
     source: options.source,
     functionName,
-    group: groupOf(item, options.identify),
+    group: options.targets.groupOf(item),
+    ownerUid: options.client.credentials.uid,
     arrivedAt: options.arrivedAt,
     ...(policy === undefined ? {} : { policy }),
     ...(weight === undefined ? {} : { weight }),
     ...(expectedMs === undefined ? {} : { expected: fromMs(expectedMs) }),
   };
-}
-
-/** Validation has seen to it that there is a pid or a cgroup, and not both. */
-function groupOf(item: RegistrationBody, identify: Identify): TaskGroup {
-  const { pid, tids } = item;
-  if (pid === undefined) {
-    assert(item.cgroup !== undefined, 'a registration names a pid or a cgroup');
-    return { kind: 'cgroup', path: item.cgroup };
-  }
-  const startTime = item.startTime ?? startTimeOf(item.id, pid, identify);
-  return tids === undefined ? { kind: 'process', pid, startTime } : { kind: 'threads', pid, startTime, tids };
-}
-
-function startTimeOf(id: string, pid: number, identify: Identify): string {
-  const identity = identify(pid);
-  if (typeof identity === 'object') return identity.startTime;
-  const reason = identity === 'gone' ? `no process ${pid}` : `the start time of ${pid} may not be read`;
-  throw new SfsdError('SFSD_ERR_INVOCATION_GONE', { id, reason });
 }

@@ -10,6 +10,8 @@ export interface Run {
   readonly source: string;
   readonly id: string;
   readonly functionName: string;
+  /** Whom it runs as. */
+  readonly ownerUid: number;
   readonly arrivedAt: Instant;
   readonly enqueuedAt: Instant;
   readonly signal: CancelSignal;

@@ -69,6 +69,9 @@ export function ref(id: string) {
   return { $ref: `${id}#` };
 }
 
+/** 2^32 - 1 means nobody to the kernel. */
+const userId = { type: 'integer', minimum: 0, maximum: 4_294_967_294 } as const;
+
 const functionFields = {
   name: functionNameSchema,
   command: {
@@ -109,6 +112,11 @@ const functionFields = {
   concurrency: { type: 'integer', minimum: 1, maximum: concurrencyMax },
   outputMaxBytes: { type: 'integer', minimum: 0 },
   policy: policySchema,
+  uid: {
+    ...userId,
+    description: 'Its owner, and who it runs as; absent: who puts it. Another one needs operate.',
+  },
+  gid: { ...userId, description: 'The one group that it runs in; needed with another uid.' },
 };
 
 /** What PUT takes: a FunctionBody of which only `command` must be given. */
@@ -160,11 +168,17 @@ export const registrationSchema = {
         pattern: '^(?:/(?!\\.{1,2}(?:/|$))[^/\\u0000-\\u001f]+)+$',
         description: 'Relative to the mount of each hierarchy; never the root.',
       },
+      pidNamespace: {
+        type: 'string',
+        enum: ['caller', 'host'],
+        description:
+          "Where pid and tids are counted. Absent: in the caller's own pid namespace, which the socket tells; over TCP the host's.",
+      },
     },
-    ['source', 'policy', 'weight', 'expectedMs', 'pid', 'startTime', 'tids', 'cgroup'],
+    ['source', 'policy', 'weight', 'expectedMs', 'pid', 'startTime', 'tids', 'cgroup', 'pidNamespace'],
   ),
   oneOf: [{ required: ['pid'] }, { required: ['cgroup'] }],
-  dependentRequired: { startTime: ['pid'], tids: ['pid'] },
+  dependentRequired: { startTime: ['pid'], tids: ['pid'], pidNamespace: ['pid'] },
 };
 
 const invocationFields = {
@@ -271,7 +285,7 @@ const resultSchema = record({
 export const sharedSchemas: readonly ({ readonly $id: string } & object)[] = [
   {
     $id: 'FunctionBody',
-    ...record(functionFields, ['memoryMaxBytes', 'pidsMax', 'policy']),
+    ...record(functionFields, ['memoryMaxBytes', 'pidsMax', 'policy', 'uid', 'gid']),
   },
   { $id: 'RegistrationBody', ...registrationSchema },
   { $id: 'AcceptedBody', ...record({ id: idSchema, source: sourceSchema }) },

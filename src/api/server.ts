@@ -1,15 +1,15 @@
 /**
- * The HTTP API. Routes and bodies: contracts/http.ts. It is served on a unix socket and nowhere else; `listen` in listen.ts
- * puts it there.
+ * The HTTP API. Routes and bodies: contracts/http.ts. It is served on a unix socket, where listen.ts puts it, and where it is
+ * configured with tokens over TCP, too: tcp.ts.
  *
- *   root       error handlers, request log and counter
- *    +- open        status, health, metrics, description: for everybody who can connect
- *    +- guarded     everything else: root and the daemon's own uid, checked before a body is read
- *        +- raw         invocations of functions: their own content type parser
+ *   root       error handlers, request log and counter; who asks, and whether too often, before a body is read
+ *    +- each route    the role that it needs, before a body is read
+ *    +- raw           invocations of functions: their own content type parser
  */
+import type { Socket } from 'node:net';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
+import { admitClients, Clients } from './clients.js';
 import type { ApiContext } from './context.js';
-import { Peers } from './credentials.js';
 import { answer, answerBrokenRequest, installErrorHandlers } from './errors.js';
 import { functionRoutes } from './function-routes.js';
 import { invocationRoutes } from './invocation-routes.js';
@@ -23,6 +23,13 @@ import { Runs } from './runs.js';
 import { sharedSchemas } from './schemas.js';
 import { statusRoutes } from './status-routes.js';
 import { schemaCompiler } from './validation.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Serves a TCP connection: each of its requests needs a token. */
+    acceptTcp(socket: Socket): void;
+  }
+}
 
 /** Bounds on what one client, slow or hostile, can hold. Overridden by tests only. */
 export interface ServerBounds {
@@ -67,7 +74,6 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
 
   const context: ApiContext = {
     ports,
-    peers: new Peers(ports),
     runs: new Runs(),
     results: new Results({ countMax: ports.config.functions.resultsMax }),
     metrics: new Metrics(),
@@ -76,11 +82,20 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
   installErrorHandlers(app);
   closeConnectionsAtEnd(app);
   recordRequests(app, context);
+  const clients = new Clients(ports);
+  admitClients(app, clients);
+  app.decorate('acceptTcp', (socket: Socket) => {
+    clients.admitTcp(socket);
+    app.server.emit('connection', socket);
+  });
   app.register(async (root) => {
     await describeApi(root, { version: ports.version });
     await root.register(openapiRoutes);
     await root.register(statusRoutes, context);
-    await root.register(guardedRoutes, context);
+    await root.register(functionRoutes, context);
+    await root.register(registrationRoutes, context);
+    await root.register(invocationRoutes, context);
+    await root.register(invokeRoutes, context);
   });
   return app;
 }
@@ -125,17 +140,6 @@ function acceptJsonOnly(app: FastifyInstance): void {
     if (body.length === 0) done(null, undefined);
     else parse(request, body.toString(), done);
   });
-}
-
-async function guardedRoutes(app: FastifyInstance, context: ApiContext): Promise<void> {
-  app.addHook('onRequest', (request, _reply, done) => {
-    context.peers.requireOperator(request.raw.socket);
-    done();
-  });
-  await app.register(functionRoutes, context);
-  await app.register(registrationRoutes, context);
-  await app.register(invocationRoutes, context);
-  await app.register(invokeRoutes, context);
 }
 
 /** An answer that is sent while the server closes is its connection's last; else the connection would idle on. */

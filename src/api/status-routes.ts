@@ -1,12 +1,13 @@
 /**
- * What everybody who can connect may read: status, health and metrics.
+ * What the role `read` is for: status, health and metrics.
  */
 import type { FastifyInstance } from 'fastify';
 import { SfsdError } from '../contracts/errors.js';
 import type { StatusBody } from '../contracts/http.js';
 import { statusBody } from './bodies.js';
+import { needs } from './clients.js';
 import type { ApiContext } from './context.js';
-import { failures } from './errors.js';
+import { guardedFailures } from './errors.js';
 import { ref } from './schemas.js';
 
 const tags = ['status'];
@@ -17,10 +18,11 @@ export async function statusRoutes(app: FastifyInstance, context: ApiContext): P
   app.get(
     '/v1/status',
     {
+      onRequest: needs('read'),
       schema: {
         tags,
         summary: 'The whole daemon at a glance.',
-        response: { 200: { description: 'Now.', ...ref('StatusBody') }, ...failures() },
+        response: { 200: { description: 'Now.', ...ref('StatusBody') }, ...guardedFailures() },
       },
     },
     async (): Promise<StatusBody> => statusBody(ports, await ports.resources()),
@@ -29,6 +31,7 @@ export async function statusRoutes(app: FastifyInstance, context: ApiContext): P
   app.get(
     '/healthz',
     {
+      onRequest: needs('read'),
       schema: {
         tags,
         summary: 'Whether new work is taken.',
@@ -39,7 +42,7 @@ export async function statusRoutes(app: FastifyInstance, context: ApiContext): P
             required: ['status'],
             properties: { status: { type: 'string', const: 'ok' } },
           },
-          ...failures('SFSD_ERR_STOPPING'),
+          ...guardedFailures('SFSD_ERR_STOPPING'),
         },
       },
     },
@@ -52,12 +55,13 @@ export async function statusRoutes(app: FastifyInstance, context: ApiContext): P
   app.get(
     '/metrics',
     {
+      onRequest: needs('read'),
       schema: {
         tags,
         summary: 'Metrics in the Prometheus text format; docs/metrics.md explains each.',
         response: {
           200: { description: 'Now.', content: { 'text/plain': { schema: { type: 'string' } } } },
-          ...failures(),
+          ...guardedFailures(),
         },
       },
     },

@@ -2,6 +2,7 @@
  * The configuration as every room reads it: validated once in daemon/, then frozen. Times in milliseconds, sizes in bytes:
  * what an operator writes.
  */
+import type { AccessRule, Role } from './access.js';
 import type { PolicyName } from './invocation.js';
 
 /** Who makes the kernel calls: linux/libc.ts. */
@@ -24,6 +25,24 @@ export interface SfsdConfig {
     readonly path: string;
     /** Octal text, for example "0660". */
     readonly mode: string;
+  };
+  readonly tcp: {
+    /** An address of this host; not a name. */
+    readonly host: string;
+    /** 0: no TCP listener. */
+    readonly port: number;
+    /** Absolute; empty: none, and then there is no listener either. */
+    readonly tokenFile: string;
+  };
+  readonly access: {
+    /** Of whoever can connect to the unix socket and fits no rule. */
+    readonly defaultRole: Role;
+    readonly rules: readonly AccessRule[];
+    /** Any process inside these may be registered by `submit` clients. */
+    readonly cgroups: readonly string[];
+    /** Of one client below `operate`. */
+    readonly requestsPerSecond: number;
+    readonly requestsBurst: number;
   };
   readonly scheduler: {
     readonly policy: PolicyName;

@@ -22,6 +22,37 @@ export const errorTable = {
     message: 'Content type {type} is not accepted here; send application/json.',
   },
   SFSD_ERR_FORBIDDEN: { status: 403, message: 'Not allowed: {reason}.' },
+  SFSD_ERR_UNAUTHENTICATED: {
+    status: 401,
+    message:
+      'Over TCP each request needs a token of the token file, as `Authorization: Bearer TOKEN`: {reason}.',
+  },
+  SFSD_ERR_RATE_LIMITED: {
+    status: 429,
+    message:
+      '{client} sends more than {requestsPerSecond} requests a second (access.requestsPerSecond). Nothing was done; retry after the time given.',
+  },
+  SFSD_ERR_TOKEN_FILE: { status: 500, message: 'The token file {file} is not used: {reason}.' },
+  SFSD_ERR_TARGET_INIT: { status: 403, message: '{target} is or holds pid 1, which is never scheduled.' },
+  SFSD_ERR_TARGET_KERNEL_THREAD: {
+    status: 403,
+    message: 'Process {pid} is a thread of the kernel, which is never scheduled.',
+  },
+  SFSD_ERR_TARGET_OURS: {
+    status: 403,
+    message: '{target} is or holds a process of sfsd itself, which is never scheduled.',
+  },
+  SFSD_ERR_TARGET_FOREIGN: {
+    status: 403,
+    message:
+      '{client} may register processes of its own uid and those inside access.cgroups; {target} is neither.',
+  },
+  SFSD_ERR_TARGET_HIDDEN: { status: 403, message: 'Process {pid} cannot be looked at: {reason}.' },
+  SFSD_ERR_PID_NAMESPACE: {
+    status: 400,
+    message:
+      "Pid {pid} is counted in the caller's pid namespace and cannot be translated: {reason}. Name the host's pid with pidNamespace `host`.",
+  },
   SFSD_ERR_FUNCTION_UNKNOWN: { status: 404, message: 'No function is registered as {name}.' },
   SFSD_ERR_FUNCTION_INVALID: { status: 400, message: 'The function definition is not valid: {reason}.' },
   SFSD_ERR_FUNCTION_BUSY: {
@@ -63,6 +94,10 @@ export const errorTable = {
   SFSD_ERR_SOCKET_IN_USE: {
     status: 500,
     message: 'Another sfsd answers on {path}. Stop it, or give this one its own --socket.',
+  },
+  SFSD_ERR_TCP: {
+    status: 500,
+    message: 'Cannot listen on {host} port {port} (tcp.host, tcp.port): {reason}.',
   },
   SFSD_ERR_DAEMON_UNREACHABLE: {
     status: 503,

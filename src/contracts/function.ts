@@ -27,6 +27,9 @@ export interface FunctionSpec {
   readonly outputMaxBytes: number;
   /** Absent: the daemon's default policy. */
   readonly policy?: PolicyName;
+  /** Its owner, and who it runs as; `gid` goes with it. Absent: operators own it, and it runs as who asks. */
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 /** Registered functions, by name. functions/ implements it; the API is given it. */

@@ -19,6 +19,9 @@
  *   GET    /metrics                                                     -> 200 Prometheus text
  *   GET    /openapi.json                                                -> 200 OpenAPI 3
  *
+ * Over TCP each request carries `Authorization: Bearer TOKEN`. Who may do what: contracts/access.ts and docs/access.md. `env` and
+ * `result` are shown to their owner and to operators only.
+ *
  * Every error is {"code","message"} with the status of contracts/errors.ts; 429 and 503 carry Retry-After (seconds).
  * A synchronous invocation answers 200 only for exit code 0; otherwise 502 (SFSD_ERR_FUNCTION_FAILED), 504 on timeout, with
  * the function's stderr tail in the error body as `stderr` and the same headers:
@@ -48,6 +51,9 @@ export interface FunctionBody {
   readonly concurrency: number;
   readonly outputMaxBytes: number;
   readonly policy?: PolicyName;
+  /** Its owner, and who it runs as: in a request absent means the caller, and another uid needs `operate`. */
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 export interface AcceptedBody {
@@ -114,6 +120,8 @@ export interface RegistrationBody {
   readonly startTime?: string;
   readonly tids?: readonly number[];
   readonly cgroup?: string;
+  /** Where pid and tids are counted: `caller` (absent), its own namespace, or `host`, the daemon's. */
+  readonly pidNamespace?: 'caller' | 'host';
 }
 
 /** One entry for each registration: accepted, or its own error. */

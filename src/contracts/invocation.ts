@@ -39,6 +39,8 @@ export interface Invocation extends Submission {
   /** Who told us: `api`, `function`, or a hook's name. */
   readonly source: string;
   readonly id: string;
+  /** Who may end it, beside operators; absent: they alone. */
+  readonly ownerUid?: number;
 }
 
 export type EndReason = 'exited' | 'completed' | 'cancelled';

@@ -16,6 +16,7 @@ export interface NewInvocation {
   readonly policy?: PolicyName;
   readonly weight?: number;
   readonly expected?: Duration;
+  readonly ownerUid?: number;
 }
 
 /** A place among the live invocations, taken before any side effect; used up by `register` or given back. */

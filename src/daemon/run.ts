@@ -8,9 +8,12 @@
  *
  * What is acquired on the way up goes onto one stack and is released in reverse order, also when a later step fails.
  */
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { listen } from '../api/listen.js';
+import { type Listening, listen } from '../api/listen.js';
 import { createServer } from '../api/server.js';
+import { listenTcp } from '../api/tcp.js';
+import type { TokenTable } from '../api/token-table.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Clock } from '../contracts/time.js';
@@ -23,13 +26,15 @@ import { CpuAccounts } from './cpu-accounts.js';
 import { ffiBody, openLibc, type PlaneReports, warnOfFallback } from './ffi.js';
 import { FunctionRoom } from './function-room.js';
 import { createLogger } from './logger.js';
-import { peerCredentials, startTimeOf } from './peers.js';
+import { PeerReader } from './peers.js';
 import { probePermission } from './permission.js';
 import { type Scheduling, startScheduling } from './plane/scheduling.js';
 import { ProcessUsage, primeProcessUsage } from './process-usage.js';
+import { HostProcesses } from './processes.js';
 import { Releases } from './releases.js';
 import { FunctionResources } from './resource-view.js';
 import { SharedTick } from './shared-tick.js';
+import { readTokenFile } from './token-file.js';
 import { packageVersion } from './version.js';
 
 export interface DaemonOptions {
@@ -87,6 +92,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   const ending = new Ending(log);
   // Released last: a second SIGTERM must not cut an orderly stop short.
   ending.listenToSignals(releases);
+  const tokens = readTokens(config);
   const { libc, report } = openLibc(config.linux.ffi);
   const clock = new MonotonicClock(libc);
   const permission = probePermission(libc, config);
@@ -128,7 +134,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   adopt(adoptable, { plane: scheduling.plane, log });
   const ffi = { configured: config.linux.ffi, control: report, scheduling: scheduling.ffi };
   warnOfFallback(ffi, log);
-  await openApi(context, { libc, clock, scheduling, room, ffi });
+  await openApi(context, { libc, clock, scheduling, room, ffi, tokens });
   // Released first: demoted and refused before anything is torn down.
   releases.push('work', async () => {
     await scheduling.stop();
@@ -149,21 +155,24 @@ interface ApiParts {
   readonly scheduling: Scheduling;
   readonly room: FunctionRoom;
   readonly ffi: PlaneReports;
+  readonly tokens: TokenTable | undefined;
 }
 
 async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
-  const { libc, clock, scheduling, room, ffi } = parts;
+  const { libc, clock, scheduling, room, ffi, tokens } = parts;
   const resources = new FunctionResources({
     clock,
     live: () => scheduling.plane.liveInvocations(),
     read: new ProcessUsage().read,
   });
+  const peers = new PeerReader(libc);
   const app = createServer({
     functions: room.store,
     launch: room.launch,
     plane: scheduling.plane,
-    identify: (pid) => startTimeOf(libc, pid),
-    peerOf: (socket) => peerCredentials(libc, socket),
+    processes: new HostProcesses(libc, () => [room.spawnerPid]),
+    peerOf: (socket) => peers.of(socket),
+    ...(tokens === undefined ? {} : { tokens }),
     daemonUid: process.getuid?.() ?? 0,
     stopping: () => scheduling.plane.stopping,
     version: packageVersion(),
@@ -174,6 +183,34 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
   });
   const listening = await listen(app, config.socket);
   releases.push('api', () => listening.close());
+  if (tokens !== undefined) await openTcp({ config, log, releases }, app, listening);
+}
+
+/** Both ways in close at once: each may wait for its answers. */
+async function openTcp(
+  { config, log, releases }: Pick<StartContext, 'config' | 'log' | 'releases'>,
+  app: FastifyInstance,
+  listening: Listening,
+): Promise<void> {
+  const tcp = await listenTcp(app, config.tcp);
+  releases.push('tcp', async () => {
+    await Promise.all([tcp.close(), listening.close()]);
+  });
+  const { host, port } = tcp;
+  log.info({ event: 'tcp_listening', host, port });
+  if (!isLoopback(host))
+    log.warn({ event: 'tcp_in_the_clear', host, reason: 'tokens can be read on the way' });
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || host.startsWith('127.');
+}
+
+/** Read before anything is started: a daemon whose tokens are not as they should be does not come up. */
+function readTokens({ tcp }: SfsdConfig): TokenTable | undefined {
+  if (tcp.port === 0) return undefined;
+  const daemon = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  return readTokenFile(tcp.tokenFile, daemon);
 }
 
 /** Why the daemon ends: a signal, or the loss of what it cannot do without. The first cause counts. */

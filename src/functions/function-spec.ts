@@ -30,6 +30,8 @@ const concurrencyMax = 32_768;
 const memoryMinBytes = 1024 * 1024;
 /** PID_MAX_LIMIT of 64-bit Linux. */
 const pidsMaxMax = 4_194_304;
+/** 2^32 - 1 means "no one" to the kernel. */
+const idMax = 2 ** 32 - 2;
 
 const fieldNames = new Set([
   'name',
@@ -43,6 +45,8 @@ const fieldNames = new Set([
   'concurrency',
   'outputMaxBytes',
   'policy',
+  'uid',
+  'gid',
 ]);
 
 /** Throws SFSD_ERR_FUNCTION_INVALID with all faults in its reason. */
@@ -62,6 +66,9 @@ export function defineFunction(name: string, definition: unknown, defaults: Func
   const memoryMaxBytes = whole('memoryMaxBytes', { min: memoryMinBytes, max: Number.MAX_SAFE_INTEGER });
   const pidsMax = whole('pidsMax', { min: 1, max: pidsMaxMax });
   const policy = fields.policy();
+  const uid = whole('uid', { min: 0, max: idMax });
+  const gid = whole('gid', { min: 0, max: idMax });
+  fields.require((uid === undefined) === (gid === undefined), 'uid and gid: both or neither');
   const spec: FunctionSpec = {
     name,
     command: fields.command(),
@@ -75,6 +82,7 @@ export function defineFunction(name: string, definition: unknown, defaults: Func
     ...(memoryMaxBytes === undefined ? {} : { memoryMaxBytes }),
     ...(pidsMax === undefined ? {} : { pidsMax }),
     ...(policy === undefined ? {} : { policy }),
+    ...(uid === undefined || gid === undefined ? {} : { uid, gid }),
   };
   fields.require(textBytes(spec) <= textBytesMax, `command, args and env: more than ${textBytesMax} bytes`);
   if (fields.faults.length > 0) {

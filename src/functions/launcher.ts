@@ -215,6 +215,7 @@ export class Launcher {
     return this.#options.plane.register(
       {
         ...identity,
+        ownerUid: request.credentials.uid,
         functionName: spec.name,
         group: { kind: 'process', pid: reply.pid, startTime: reply.startTime },
         ...(policy === undefined ? {} : { policy }),

@@ -203,10 +203,11 @@ function channels({
   declare,
   settle,
   sendmsg,
-}: Settled): Part<'pipe' | 'socketpair' | 'sendWithFds' | 'peerCredentials'> {
+}: Settled): Part<'pipe' | 'socketpair' | 'sendWithFds' | 'peerCredentials' | 'socketOption' | 'ioctl'> {
   const pipe2 = declare('pipe2', ['void *', 'int']);
   const socketpair = declare('socketpair', ['int', 'int', 'int', 'void *']);
   const getsockopt = declare('getsockopt', ['int', 'int', 'int', 'void *', 'void *']);
+  const ioctl = declare('ioctl', ['int', 'size_t', 'size_t']);
   /** struct cmsghdr: length (64 bits), level, type, then the descriptors. */
   const control = new Int32Array(4 + fdsPerMessageMax);
   const length = new Int32Array(1);
@@ -226,5 +227,11 @@ function channels({
       length[0] = 12;
       return settle(getsockopt(socket, solSocket, soPeercred, into, length));
     },
+    socketOption(socket, option, into) {
+      length[0] = into.byteLength;
+      const result = settle(getsockopt(socket, solSocket, option, into, length));
+      return result < 0 ? result : (length[0] ?? 0);
+    },
+    ioctl: (fd, request, argument) => settle(ioctl(fd, request, argument)),
   };
 }

@@ -62,6 +62,10 @@ export interface Libc {
   sendWithFds(socket: number, bytes: Uint8Array, length: number, fds: readonly number[]): number;
   /** uid and gid of the peer, SO_PEERCRED; `into` receives pid, uid, gid. */
   peerCredentials(socket: number, into: Int32Array): number;
+  /** getsockopt(2) at level SOL_SOCKET. @returns how many bytes were written. */
+  socketOption(socket: number, option: number, into: Int32Array): number;
+  /** ioctl(2) with a number as its argument. */
+  ioctl(fd: number, request: number, argument: number): number;
 }
 
 /** Implementations live behind this, so that a missing library is a reason, not a crash. */

@@ -48,9 +48,15 @@ export class Caller {
     this.#ajv.addSchema({ $id: 'openapi', ...document });
   }
 
-  static async connect(test: { teardown(release: () => unknown): void }, path: string): Promise<Caller> {
+  /** @param known the document, for a client that may not read it. */
+  static async connect(
+    test: { teardown(release: () => unknown): void },
+    path: string,
+    known?: OpenApi,
+  ): Promise<Caller> {
     const client = new Client('http://sfsd', { socketPath: path });
     test.teardown(() => client.destroy());
+    if (known !== undefined) return new Caller(client, known);
     const { body } = await client.request({ method: 'GET', path: '/openapi.json' });
     return new Caller(client, (await body.json()) as OpenApi);
   }

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { FunctionBody } from '../../src/contracts/http.js';
 import { Caller } from './caller.js';
-import { functionsConfig, rig, serve } from './simulated.js';
+import { daemonUid, functionsConfig, rig, serve } from './simulated.js';
 
 t.setTimeout(120_000);
 
@@ -25,9 +25,10 @@ t.test('a function round-trips whole, is listed, replaced and deleted', async (t
   const api = await Caller.connect(t, (await serve(t, simulated)).path);
   const created = await api.call('PUT', '/v1/functions/resize', { body: whole });
   t.equal(created.status, 201);
-  t.same(created.json, whole);
-  t.same((await api.call('GET', '/v1/functions/resize')).json, whole);
-  t.same((await api.call('GET', '/v1/functions')).json, [whole]);
+  const owned = { ...whole, uid: daemonUid, gid: 1 };
+  t.same(created.json, owned);
+  t.same((await api.call('GET', '/v1/functions/resize')).json, owned);
+  t.same((await api.call('GET', '/v1/functions')).json, [owned]);
   const replaced = await api.call('PUT', '/v1/functions/resize', { body: { ...whole, concurrency: 9 } });
   t.equal(replaced.status, 200);
   t.equal(simulated.functions.get('resize')?.concurrency, 9);
@@ -51,6 +52,8 @@ t.test('only the command must be given; the rest comes from the configuration', 
     timeoutMs: functionsConfig.timeoutMs,
     concurrency: functionsConfig.concurrency,
     outputMaxBytes: functionsConfig.outputMaxBytes,
+    uid: daemonUid,
+    gid: 1,
   });
   t.ok(Object.isFrozen(simulated.functions.get('a')));
 });

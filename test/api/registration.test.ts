@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { RegisteredBody, RegistrationBody } from '../../src/contracts/http.js';
 import { Caller } from './caller.js';
-import { type Rig, rig, serve } from './simulated.js';
+import { daemonUid, type Rig, rig, serve } from './simulated.js';
 
 t.setTimeout(120_000);
 
@@ -14,7 +14,7 @@ function list(count: number): RegistrationBody[] {
   return Array.from({ length: count }, (_, index) => ({
     id: `i${index}`,
     functionName: 'f',
-    pid: index + 1,
+    pid: index + 10_000,
     startTime: '5',
   }));
 }
@@ -51,6 +51,7 @@ t.test('a process, some of its threads, and a cgroup are registered as they were
       functionName: 'guest/hello@0.0.1',
       group: { kind: 'process', pid: 7, startTime: '12345678901234567890' },
       arrivedAt,
+      ownerUid: daemonUid,
     },
     {
       id: 't',
@@ -58,6 +59,7 @@ t.test('a process, some of its threads, and a cgroup are registered as they were
       functionName: 'f',
       group: { kind: 'threads', pid: 7, startTime: '1', tids: [8, 9] },
       arrivedAt,
+      ownerUid: daemonUid,
     },
     {
       id: 'c',
@@ -65,6 +67,7 @@ t.test('a process, some of its threads, and a cgroup are registered as they were
       functionName: 'f',
       group: { kind: 'cgroup', path: '/openfaas-fn/hello' },
       arrivedAt,
+      ownerUid: daemonUid,
       policy: 'cfs',
       weight: 2.5,
       expected: 1500,
@@ -75,6 +78,7 @@ t.test('a process, some of its threads, and a cgroup are registered as they were
       functionName: 'f',
       group: { kind: 'process', pid: 77, startTime: '7700' },
       arrivedAt,
+      ownerUid: daemonUid,
     },
   ]);
 });
@@ -109,7 +113,7 @@ t.test('an item that fails has its own error; the others are registered and no p
       { id: 'a', functionName: 'f', pid: 77 },
       { id: 'a', source: 'other', functionName: 'f', pid: 77 },
       { id: 'gone', functionName: 'f', pid: 78 },
-      { id: 'denied', functionName: 'f', pid: 1 },
+      { id: 'init', functionName: 'f', pid: 1 },
       { id: 'b', functionName: 'f', pid: 77 },
     ],
   });
@@ -119,13 +123,13 @@ t.test('an item that fails has its own error; the others are registered and no p
     { id: 'a', source: 'api', code: 'SFSD_ERR_INVOCATION_DUPLICATE' },
     { id: 'a', source: 'other' },
     { id: 'gone', source: 'api', code: 'SFSD_ERR_INVOCATION_GONE', message: 'no process 78' },
-    { id: 'denied', source: 'api', code: 'SFSD_ERR_INVOCATION_GONE', message: 'may not be read' },
+    { id: 'init', source: 'api', code: 'SFSD_ERR_TARGET_INIT', message: 'never scheduled' },
     { id: 'b', source: 'api' },
   ]);
   t.equal(simulated.plane.live, 3);
   const { bytes } = await api.call('GET', '/metrics');
   t.match(bytes.toString(), 'sfsd_registrations_total{result="accepted"} 3');
-  t.match(bytes.toString(), 'sfsd_registrations_total{result="SFSD_ERR_INVOCATION_GONE"} 2');
+  t.match(bytes.toString(), 'sfsd_registrations_total{result="SFSD_ERR_INVOCATION_GONE"} 1');
   t.match(bytes.toString(), 'sfsd_registrations_total{result="SFSD_ERR_INVOCATION_DUPLICATE"} 1');
 });
 

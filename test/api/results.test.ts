@@ -13,6 +13,7 @@ function result(id: string, bytes: number): KeptResult {
       id,
       source: 'api',
       functionName: 'f',
+      ownerUid: 0,
       enqueuedAt: at,
       outcome: {
         exit: { kind: 'exited', code: 0 },

@@ -168,6 +168,11 @@ function channels(t: Test, libc: Libc): void {
   const peer = new Int32Array(3);
   t.equal(libc.peerCredentials(near, peer), 0);
   t.same([...peer], [process.pid, process.getuid?.(), process.getgid?.()]);
+  const type = new Int32Array(1);
+  t.equal(libc.socketOption(near, 3, type), 4, 'SO_TYPE');
+  t.equal(type[0], 5, 'SOCK_SEQPACKET');
+  t.equal(libc.socketOption(99_999, 3, type), errnoBadFd);
+  t.equal(libc.ioctl(near, 0x8004_b706, 1), -25, 'ENOTTY');
   t.equal(libc.sendWithFds(near, Buffer.from('with a pipe'), 11, [writeEnd]), 11);
   t.equal(libc.read(far, text, 16), 11, 'the bytes arrive, with or without room for descriptors');
   t.equal(Buffer.from(text.subarray(0, 11)).toString(), 'with a pipe');

@@ -46,6 +46,80 @@ export const configSchema = {
         description: 'Octal mode of the socket.',
       },
     }),
+    tcp: section('A second way in, for clients that cannot reach the socket; docs/access.md.', {
+      host: {
+        type: 'string',
+        pattern: '^[0-9a-fA-F.:]+$',
+        default: '127.0.0.1',
+        description: 'Address to listen on. Tokens travel in the clear: beyond loopback, put TLS in front.',
+      },
+      port: count({
+        default: 0,
+        minimum: 0,
+        maximum: 65_535,
+        description: '0: no TCP listener. Needs tokenFile.',
+      }),
+      tokenFile: {
+        type: 'string',
+        pattern: '^(/.+)?$',
+        maxLength: 4095,
+        default: '',
+        description:
+          "Absolute path of the tokens, mode 0600, owned by the daemon's user or root. Needs port.",
+      },
+    }),
+    access: section(
+      "Who may do what on the unix socket: root and the daemon's own uid operate, others by these; docs/access.md.",
+      {
+        defaultRole: {
+          enum: ['none', 'read', 'submit', 'operate'],
+          default: 'read',
+          description: 'Of whoever can connect and fits no rule.',
+        },
+        rules: {
+          type: 'array',
+          maxItems: 256,
+          default: [],
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['role'],
+            properties: {
+              role: { enum: ['none', 'read', 'submit', 'operate'] },
+              uid: { type: 'integer', minimum: 0, maximum: 4_294_967_294 },
+              gid: { type: 'integer', minimum: 0, maximum: 4_294_967_294 },
+            },
+          },
+          description:
+            'A client that fits all of `uid` and `gid` (supplementary groups count) that a rule gives has its `role`; the highest of the rules that fit counts.',
+        },
+        cgroups: {
+          type: 'array',
+          maxItems: 64,
+          default: [],
+          items: {
+            type: 'string',
+            pattern: '^(?:/(?!\\.{1,2}(?:/|$))[^/\\u0000-\\u001f]+)+$',
+            maxLength: 4095,
+          },
+          description:
+            'Cgroups (relative to the mount of each hierarchy) whose processes `submit` clients may register whatever their uid.',
+        },
+        requestsPerSecond: count({
+          default: 2000,
+          minimum: 1,
+          maximum: 1_000_000,
+          description:
+            'What one client (uid or token) below `operate` may send on average; beyond it 429. A list of registrations is one request.',
+        }),
+        requestsBurst: count({
+          default: 4000,
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'What it may send at once after a pause.',
+        }),
+      },
+    ),
     scheduler: section('The SFS policy (paper sections in brackets).', {
       policy: {
         enum: ['sfs', 'cfs'],

@@ -163,7 +163,7 @@ function faultText(error: ErrorObject, origins: ReadonlyMap<string, string>): st
 }
 
 /** What no single key can say. */
-function crossFaults({ scheduler, priorities, adopt }: SfsdConfig): string[] {
+function crossFaults({ scheduler, priorities, adopt, tcp, access }: SfsdConfig): string[] {
   const faults: string[] = [];
   if (scheduler.sliceMinMs > scheduler.sliceMaxMs) {
     faults.push('scheduler.sliceMinMs must not be above scheduler.sliceMaxMs');
@@ -175,6 +175,14 @@ function crossFaults({ scheduler, priorities, adopt }: SfsdConfig): string[] {
   adopt.rules.forEach(({ name, uid, commandHolds }, index) => {
     if (name === undefined && uid === undefined && commandHolds === undefined)
       faults.push(`adopt.rules[${index}] fits every process: give it a name, a uid or commandHolds`);
+  });
+  if (tcp.port > 0 && tcp.tokenFile === '')
+    faults.push('tcp.port needs tcp.tokenFile: over TCP nobody is known without a token');
+  if (tcp.port === 0 && tcp.tokenFile !== '')
+    faults.push('tcp.tokenFile needs tcp.port: nothing would listen for its tokens');
+  access.rules.forEach(({ uid, gid }, index) => {
+    if (uid === undefined && gid === undefined)
+      faults.push(`access.rules[${index}] names nobody: give it a uid or a gid, or use access.defaultRole`);
   });
   return faults;
 }
