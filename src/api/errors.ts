@@ -4,8 +4,9 @@
  *   SfsdError                  as it is
  *   fastify's own refusals     SFSD_ERR_BODY_TOO_LARGE, SFSD_ERR_MEDIA_TYPE, else SFSD_ERR_REQUEST_INVALID
  *   anything else              a bug: SFSD_ERR_INTERNAL with the request's id; what happened is in the log, not in the answer
- *   bytes that are no HTTP     answered on the bare socket, in the same form
+ *   bytes that are no HTTP     answered on the bare socket, in the same form; so is an expectation that nobody can meet
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, errorTable, reasonOf, SfsdError } from '../contracts/errors.js';
@@ -91,6 +92,14 @@ export function answerBrokenRequest(error: { readonly code?: string }, socket: S
   ];
   if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
+}
+
+/** For node's checkExpectation: it would answer 417 without a word. */
+export function answerExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const reason = 'header/expect must be 100-continue';
+  const body = JSON.stringify(errorBody(new SfsdError('SFSD_ERR_REQUEST_INVALID', { reason })));
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  response.writeHead(400, { ...headers, connection: 'close' }).end(body);
 }
 
 interface DocumentedError {

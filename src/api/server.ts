@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import { admitClients, Clients } from './clients.js';
 import type { ApiContext } from './context.js';
-import { answer, answerBrokenRequest, installErrorHandlers } from './errors.js';
+import { answer, answerBrokenRequest, answerExpectation, installErrorHandlers } from './errors.js';
 import { functionRoutes } from './function-routes.js';
 import { invocationRoutes } from './invocation-routes.js';
 import { invokeRoutes } from './invoke-routes.js';
@@ -64,6 +64,7 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
   const limits = { ...defaultBounds, ...bounds };
   const app = bareServer(ports, limits);
   app.server.maxConnections = limits.connectionsMax;
+  app.server.on('checkExpectation', answerExpectation);
   let connectionsDropped = 0;
   app.server.on('drop', () => {
     connectionsDropped += 1;

@@ -73,6 +73,16 @@ t.test('bytes that are no HTTP get a coded answer and the connection is closed',
   }
 });
 
+t.test('an expectation that nobody can meet is refused in the same form', async (t) => {
+  const { path } = await serve(t, rig());
+  const answer = await exchange(path, 'GET /healthz HTTP/1.1\r\nexpect: miracles\r\n\r\n');
+  t.match(answer, /^HTTP\/1\.1 400 /);
+  t.match(bodyOf(answer), {
+    code: 'SFSD_ERR_REQUEST_INVALID',
+    message: /header\/expect must be 100-continue/,
+  });
+});
+
 t.test('a client that sends too slowly is cut off; one that waits for a long function is not', async (t) => {
   const simulated = rig();
   const { path } = await serve(t, simulated, {

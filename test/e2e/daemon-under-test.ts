@@ -13,7 +13,12 @@ export const projectRoot = fileURLToPath(new URL('../../..', import.meta.url));
 const startMaxMs = 15_000;
 const endMaxMs = 8_000;
 /** Nothing that a test starts outlives this. */
-const lifeMaxSeconds = 170;
+const lifeSeconds = 170;
+
+interface StartOptions {
+  readonly wrapper: readonly string[];
+  readonly lifeMaxSeconds: number;
+}
 
 export interface Answer {
   readonly status: number;
@@ -29,7 +34,11 @@ export class DaemonUnderTest {
   readonly #ended: Promise<number>;
   log = '';
 
-  private constructor(folder: string, settings: readonly string[], wrapper: readonly string[]) {
+  private constructor(
+    folder: string,
+    settings: readonly string[],
+    { wrapper, lifeMaxSeconds }: StartOptions,
+  ) {
     this.#folder = folder;
     this.socketPath = join(folder, 'sfsd.sock');
     const words = [
@@ -60,9 +69,10 @@ export class DaemonUnderTest {
   static async start(
     settings: readonly string[] = [],
     wrapper: readonly string[] = [],
+    lifeMaxSeconds = lifeSeconds,
   ): Promise<DaemonUnderTest> {
     const folder = mkdtempSync(join(tmpdir(), 'sfsd-test-'));
-    const daemon = new DaemonUnderTest(folder, settings, wrapper);
+    const daemon = new DaemonUnderTest(folder, settings, { wrapper, lifeMaxSeconds });
     for (let waitedMs = 0; waitedMs < startMaxMs; waitedMs += 50) {
       const healthy = await daemon.get('/healthz').catch(() => undefined);
       if (healthy?.status === 200) return daemon;

@@ -1,0 +1,192 @@
+/**
+ * The attacks of fuzz-attack.ts against a whole daemon, over its unix socket and TCP, as several clients; and connections that are
+ * cut in the middle of a function's run. Afterwards the daemon must be as it was: the same process, no invocation live, no function
+ * running, no descriptor left over, memory flat.
+ */
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import type { StatusBody } from '../../src/contracts/http.js';
+import { DaemonUnderTest, sleep } from '../e2e/daemon-under-test.js';
+import type { OpenApi } from './caller.js';
+import { attackOf, faultOf, send, type Way } from './fuzz-attack.js';
+import { Fuzz } from './fuzz-bodies.js';
+
+export interface Extent {
+  readonly seed: number;
+  readonly requests: number;
+  readonly aborts: number;
+  readonly lifeMaxSeconds: number;
+  /** Of the daemon's memory from `warmUpShare` of the requests to the end. */
+  readonly growthMaxMiB: number;
+}
+
+const atOnce = 24;
+const abortsAtOnce = 20;
+const warmUpShare = 0.2;
+const settleMaxMs = 15_000;
+const faultsShown = 10;
+const secrets = ['r', 's', 'o'].map((letter) => letter.repeat(40)) as [string, string, string];
+
+export async function attackDaemon(t: Test, extent: Extent): Promise<void> {
+  t.comment(`SFSD_SEED=${extent.seed}`);
+  const folder = mkdtempSync(join(tmpdir(), 'sfsd-fuzz-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const tokenFile = join(folder, 'tokens.json');
+  writeFileSync(tokenFile, JSON.stringify({ tokens: tokens() }), { mode: 0o600 });
+  const port = await freePort();
+  // Nothing is promoted: fuzzed pids may be anybody's.
+  const settings = [
+    'priorities.realtime=false',
+    'log.level=warn',
+    `tcp.port=${port}`,
+    `tcp.tokenFile=${tokenFile}`,
+  ];
+  const daemon = await DaemonUnderTest.start(settings, [], extent.lifeMaxSeconds);
+  t.teardown(() => daemon.stop());
+  await daemon.putFunction('f', { command: 'true' });
+  const { pid } = await daemon.status();
+  const before = descriptors(pid);
+
+  await t.test(`${extent.requests} malformed requests`, (t) => malformed(t, { daemon, port, pid, extent }));
+  await t.test(`${extent.aborts} connections cut in the middle of a run`, (t) => cut(t, { daemon, extent }));
+
+  const status = await settled(daemon);
+  t.equal(status.pid, pid, 'the daemon is the one that was started');
+  t.equal(status.functions.running, 0, 'no function runs');
+  t.equal(status.live, 0, 'no invocation is live');
+  await sleep(200);
+  const after = descriptors(pid);
+  t.ok(
+    after.length <= before.length + 4,
+    `${before.length} descriptors, then ${after.length}: ${after.join(' ')}`,
+  );
+  const errors = daemon.log.split('\n').filter((line) => /"level":[56]0/.test(line));
+  t.same(errors, [], 'nothing failed unexpectedly');
+}
+
+interface Target {
+  readonly daemon: DaemonUnderTest;
+  readonly extent: Extent;
+}
+
+async function malformed(
+  t: Test,
+  { daemon, port, pid, extent }: Target & { readonly port: number; readonly pid: number },
+): Promise<void> {
+  const fuzz = new Fuzz(extent.seed);
+  const document = JSON.parse((await daemon.get('/openapi.json')).text) as OpenApi;
+  const tcp = { port, host: '127.0.0.1' };
+  const ways: readonly [Way, ...Way[]] = [
+    { connect: { path: daemon.socketPath } },
+    { connect: { path: daemon.socketPath } },
+    { connect: tcp },
+    ...secrets.map((secret) => ({ connect: tcp, authorization: `Bearer ${secret}` })),
+  ];
+  const statuses = new Map<string, number>();
+  let faults = 0;
+  let sent = 0;
+  let warmMiB = 0;
+  const client = async () => {
+    while (sent < extent.requests) {
+      sent += 1;
+      if (sent === Math.floor(extent.requests * warmUpShare)) warmMiB = memoryMiB(pid);
+      const attack = attackOf(fuzz, ways);
+      const answer = await send(attack).catch((error: Error) => error);
+      const fault = answer instanceof Error ? answer.message : faultOf(attack, answer, document);
+      const status = typeof answer === 'string' ? answer.slice(9, 12) || 'none' : 'overdue';
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (fault === undefined) continue;
+      faults += 1;
+      const bytes = Buffer.concat(attack.pieces).toString('latin1').slice(0, 2000);
+      if (faults <= faultsShown)
+        t.fail(`${fault}: ${JSON.stringify(bytes)} -> ${String(answer).slice(0, 500)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, client));
+  t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())));
+  t.equal(faults, 0, 'only documented answers');
+  for (const status of ['202', '400', '401', '403', '404'])
+    t.ok((statuses.get(status) ?? 0) > 0, `some are answered ${status}`);
+  const { live } = await settled(daemon);
+  t.equal(live, 0, 'no slot leaked');
+  const grownMiB = memoryMiB(pid) - warmMiB;
+  t.comment(`memory grew from ${warmMiB.toFixed(1)} MiB by ${grownMiB.toFixed(1)} MiB`);
+  t.ok(grownMiB < extent.growthMaxMiB, `memory grew by ${grownMiB.toFixed(1)} MiB`);
+}
+
+/** A caller that goes away ends its function, whenever it goes. */
+async function cut(t: Test, { daemon, extent }: Target): Promise<void> {
+  await daemon.putFunction('sleeper', { command: 'sleep', args: ['60'], concurrency: 1000 });
+  const fuzz = new Fuzz(extent.seed + 1);
+  const request =
+    'POST /v1/functions/sleeper/invocations HTTP/1.1\r\nhost: sfsd\r\ncontent-length: 4\r\n\r\nbody';
+  let left = extent.aborts;
+  const client = async () => {
+    while (left > 0) {
+      left -= 1;
+      const length = fuzz.chance(0.9) ? request.length : fuzz.below(request.length);
+      const stayMs = fuzz.below(25);
+      await new Promise<void>((resolve) => {
+        const socket = connect(daemon.socketPath);
+        socket.on('error', () => {});
+        socket.once('close', () => resolve());
+        socket.once('connect', () => {
+          socket.write(request.slice(0, length));
+          setTimeout(() => socket.destroy(), stayMs);
+        });
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: abortsAtOnce }, client));
+  const status = await settled(daemon);
+  t.equal(status.functions.running, 0, 'the gauge of running functions is back to 0');
+  t.match((await daemon.get('/metrics')).text, /^sfsd_functions_running 0$/m);
+  t.match((await daemon.get('/metrics')).text, /^sfsd_live 0$/m);
+}
+
+/** Once nothing lives any more, or as it is after `settleMaxMs`. */
+async function settled(daemon: DaemonUnderTest): Promise<StatusBody> {
+  for (let waitedMs = 0; ; waitedMs += 100) {
+    const status = await daemon.status();
+    const isIdle = status.live === 0 && status.functions.running === 0;
+    if (isIdle || waitedMs >= settleMaxMs) return status;
+    await sleep(100);
+  }
+}
+
+function tokens() {
+  const [reader, submitter, operator] = secrets;
+  return [
+    { name: 'reader', token: reader, role: 'read' },
+    { name: 'submitter', token: submitter, role: 'submit', uid: 65534, gid: 65534 },
+    { name: 'operator', token: operator, role: 'operate' },
+  ];
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** What each of them leads to; not the kept groups of finished instances, whose number has a bound of its own. */
+function descriptors(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      const target = readlinkSync(`/proc/${pid}/fd/${fd}`);
+      return target.startsWith('/sys/fs/cgroup/') ? [] : [target];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function memoryMiB(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024;
+}
