@@ -1,5 +1,5 @@
 /**
- * The daemon's HTTP API as typed calls over its unix socket (shapes: contracts/http.ts).
+ * The daemon's HTTP API as typed calls over its unix socket, or over TCP with a token (shapes: contracts/http.ts).
  *
  * An answer that is an error becomes a ReplyError with the daemon's own code and text; a daemon that does not answer becomes
  * SFSD_ERR_DAEMON_UNREACHABLE. Connections carry one request at a time: pipelining would let a long function hold back the
@@ -70,13 +70,21 @@ interface Reply {
 }
 
 export class SfsdClient {
-  readonly socketPath: string;
+  /** As errors name it: the socket's path or the URL. */
+  readonly address: string;
   readonly #pool: Pool;
+  readonly #authorization: Readonly<Record<string, string>>;
 
-  constructor(options: { readonly socketPath: string; readonly connections?: number }) {
-    this.socketPath = options.socketPath;
-    this.#pool = new Pool('http://localhost', {
-      socketPath: options.socketPath,
+  constructor(
+    options: ({ readonly socketPath: string } | { readonly url: string; readonly token: string }) & {
+      readonly connections?: number;
+    },
+  ) {
+    const isLocal = 'socketPath' in options;
+    this.address = isLocal ? options.socketPath : options.url;
+    this.#authorization = isLocal ? {} : { authorization: `Bearer ${options.token}` };
+    this.#pool = new Pool(isLocal ? 'http://localhost' : options.url, {
+      ...(isLocal ? { socketPath: options.socketPath } : {}),
       connections: options.connections ?? 4,
       pipelining: 1,
       connectTimeout: answerTimeoutMs,
@@ -176,7 +184,7 @@ export class SfsdClient {
         method: call.method,
         path: call.path,
         query: present(call.query ?? {}),
-        headers: call.headers ?? {},
+        headers: { ...call.headers, ...this.#authorization },
         body: call.body ?? null,
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
@@ -202,7 +210,7 @@ export class SfsdClient {
   }
 
   #unreachable(reason: string, cause?: unknown): SfsdError {
-    return new SfsdError('SFSD_ERR_DAEMON_UNREACHABLE', { path: this.socketPath, reason }, { cause });
+    return new SfsdError('SFSD_ERR_DAEMON_UNREACHABLE', { path: this.address, reason }, { cause });
   }
 }
 

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { withClient } from './connect.js';
-import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { type CliContext, commonOptions, daemonAddress, printJson, withDaemon, withJson } from './context.js';
 
 export function addEndCommand(program: Command, context: CliContext): void {
   const command = program
@@ -13,9 +13,9 @@ export function addEndCommand(program: Command, context: CliContext): void {
     .option('--source <source>', 'who registered it (default: api)')
     .addHelpText('after', '\nExample:\n  sfsd end job-1')
     .action(async (id: string, flags: { readonly source?: string }) => {
-      await withClient(socketPath(command, context), (client) => client.end(id, flags.source));
+      await withClient(daemonAddress(command, context), (client) => client.end(id, flags.source));
       if (commonOptions(command).json) printJson(context, { ended: id });
       else context.terminal.out(`${id} is completed\n`);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }

@@ -6,7 +6,7 @@ import { SfsdError } from '../contracts/errors.js';
 import type { FunctionBody } from '../contracts/http.js';
 import { type PolicyName, policyNames } from '../contracts/invocation.js';
 import { withClient } from './connect.js';
-import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { type CliContext, commonOptions, daemonAddress, printJson, withDaemon, withJson } from './context.js';
 import { bytesText, parseBytes, parseCount, parseTimeMs, timeText } from './quantities.js';
 
 interface PutFlags {
@@ -20,6 +20,8 @@ interface PutFlags {
   readonly concurrency?: number;
   readonly outputMax?: number;
   readonly policy?: PolicyName;
+  readonly uid?: number;
+  readonly gid?: number;
 }
 
 export function addFunctionCommand(program: Command, context: CliContext): void {
@@ -44,6 +46,12 @@ function addPut(group: Command, context: CliContext): void {
     .option('--timeout <time>', 'killed after this, for example 30s; 0 is never', parseTimeMs)
     .option('--concurrency <count>', 'most instances at once', parseCount)
     .option('--output-max <size>', 'output beyond this is dropped', parseBytes)
+    .option(
+      '--uid <uid>',
+      'its owner, and who it runs as (default: you); another one needs the role operate',
+      parseCount,
+    )
+    .option('--gid <gid>', 'the group that it runs in; needed with another uid', parseCount)
     .addOption(new Option('--policy <policy>', 'default: the daemon’s').choices(policyNames))
     .addHelpText(
       'after',
@@ -51,13 +59,13 @@ function addPut(group: Command, context: CliContext): void {
     )
     .action(async (name: string, flags: PutFlags) => {
       const body = definition(flags);
-      const saved = await withClient(socketPath(command, context), (client) =>
+      const saved = await withClient(daemonAddress(command, context), (client) =>
         client.putFunction(name, body),
       );
       if (commonOptions(command).json) printJson(context, saved);
       else context.terminal.out(`registered ${saved.name}: ${commandLine(saved)}\n`);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 function addList(group: Command, context: CliContext): void {
@@ -65,13 +73,13 @@ function addList(group: Command, context: CliContext): void {
     .command('list')
     .description('list registered functions')
     .action(async () => {
-      const list = await withClient(socketPath(command, context), (client) => client.functions());
+      const list = await withClient(daemonAddress(command, context), (client) => client.functions());
       if (commonOptions(command).json) printJson(context, list);
       else if (list.length === 0)
         context.terminal.out('no functions; register one with `sfsd function put`\n');
       else await printList(list, context);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 function addShow(group: Command, context: CliContext): void {
@@ -81,12 +89,12 @@ function addShow(group: Command, context: CliContext): void {
     .description('show one function’s definition')
     .action(async (name: string) => {
       const { textTable } = await import('./text-table.js');
-      const body = await withClient(socketPath(command, context), (client) => client.function(name));
+      const body = await withClient(daemonAddress(command, context), (client) => client.function(name));
       const { columns } = context.terminal.size();
       if (commonOptions(command).json) printJson(context, body);
       else context.terminal.out(textTable({ rows: facts(body), columns }));
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 function addDelete(group: Command, context: CliContext): void {
@@ -95,16 +103,16 @@ function addDelete(group: Command, context: CliContext): void {
     .argument('<name>')
     .description('forget a function; running instances finish')
     .action(async (name: string) => {
-      await withClient(socketPath(command, context), (client) => client.deleteFunction(name));
+      await withClient(daemonAddress(command, context), (client) => client.deleteFunction(name));
       if (commonOptions(command).json) printJson(context, { deleted: name });
       else context.terminal.out(`deleted ${name}\n`);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 /** Only what was asked for: the daemon fills in its configured defaults. */
 function definition(flags: PutFlags): Partial<FunctionBody> {
-  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy } = flags;
+  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy, uid, gid } = flags;
   return {
     command,
     args: flags.arg ?? [],
@@ -116,6 +124,8 @@ function definition(flags: PutFlags): Partial<FunctionBody> {
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(outputMax === undefined ? {} : { outputMaxBytes: outputMax }),
     ...(policy === undefined ? {} : { policy }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
   };
 }
 
@@ -167,6 +177,7 @@ function facts(body: FunctionBody): string[][] {
     ['concurrency', String(body.concurrency)],
     ['output', `at most ${bytesText(body.outputMaxBytes)}`],
     ['policy', body.policy ?? 'default'],
+    ['runs as', body.uid === undefined ? 'who asks' : `uid ${body.uid}, gid ${body.gid}`],
   ];
 }
 

@@ -12,11 +12,11 @@ import { withClient } from './connect.js';
 import {
   type CliContext,
   commonOptions,
+  daemonAddress,
   exitCodes,
   printJson,
-  socketPath,
+  withDaemon,
   withJson,
-  withSocket,
 } from './context.js';
 import { bytesText, timeText } from './quantities.js';
 
@@ -48,11 +48,11 @@ export function addInvokeCommand(program: Command, context: CliContext): void {
     )
     .action(async (name: string, flags: InvokeFlags) => {
       const body = await readBody(flags, context);
-      await withClient(socketPath(command, context), (client) =>
+      await withClient(daemonAddress(command, context), (client) =>
         invoke({ client, name, flags, body, json: commonOptions(command).json === true }, context),
       );
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 interface Invoke {

@@ -7,7 +7,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
-import { type CliContext, type ExitCode, exitCodes, withJson, withSocket } from './context.js';
+import { type CliContext, type ExitCode, exitCodes, withDaemon, withJson } from './context.js';
 import { addDoctorCommand } from './doctor.js';
 import { addEndCommand } from './end.js';
 import { addFunctionCommand } from './function.js';
@@ -36,6 +36,10 @@ const nextSteps: Readonly<Record<string, string>> = {
   SFSD_ERR_INVOCATION_DUPLICATE: 'Choose another id, or leave it out to get one.',
   SFSD_ERR_QUEUE_FULL: '`sfsd top` shows what is running.',
   SFSD_ERR_STOPPING: 'Retry once it has been started again.',
+  SFSD_ERR_UNAUTHENTICATED: 'Check that --token-file holds a token of the daemon’s tcp.tokenFile.',
+  SFSD_ERR_FORBIDDEN:
+    'Ask an operator for a role: access.rules of the daemon’s configuration, or the token’s role (docs/access.md).',
+  SFSD_ERR_RATE_LIMITED: 'Send less, or in lists; an operator can raise access.requestsPerSecond.',
   SFSD_ERR_PERMISSION: '`sfsd doctor` shows what is missing on this host.',
 };
 
@@ -77,7 +81,7 @@ function buildProgram(context: CliContext): Command {
       outputError: () => undefined,
     })
     .showHelpAfterError(false);
-  withJson(withSocket(program));
+  withJson(withDaemon(program));
   addStartCommand(program, context);
   addStatusCommand(program, context);
   addTopCommand(program, context);

@@ -8,11 +8,11 @@ import { withClient } from './connect.js';
 import {
   type CliContext,
   commonOptions,
+  daemonAddress,
   exitCodes,
   printJson,
-  socketPath,
+  withDaemon,
   withJson,
-  withSocket,
 } from './context.js';
 import { parseCount } from './quantities.js';
 
@@ -40,7 +40,7 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
     .action(async (flags: RegisterFlags) => {
       const { pid, source, policy } = flags;
       const id = flags.id ?? `${pid}-${randomBytes(4).toString('hex')}`;
-      const [answer] = await withClient(socketPath(command, context), (client) =>
+      const [answer] = await withClient(daemonAddress(command, context), (client) =>
         client.register([
           {
             id,
@@ -57,5 +57,5 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
         context.exitWith(exitCodes.failed);
       } else if (!commonOptions(command).json) context.terminal.out(`${id}\n`);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }

@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import type { StatusBody } from '../contracts/http.js';
 import { withClient } from './connect.js';
-import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { type CliContext, commonOptions, daemonAddress, printJson, withDaemon, withJson } from './context.js';
 import { useHead, useRows } from './function-use.js';
 import { shareText, timeText } from './quantities.js';
 import { paint } from './terminal.js';
@@ -15,11 +15,11 @@ export function addStatusCommand(program: Command, context: CliContext): void {
     .description('show the daemon’s slice, queue, FILTER workers, budget and counters')
     .addHelpText('after', '\nExamples:\n  sfsd status\n  sfsd status --json | jq .sliceMs')
     .action(async () => {
-      const status = await withClient(socketPath(command, context), (client) => client.status());
+      const status = await withClient(daemonAddress(command, context), (client) => client.status());
       if (commonOptions(command).json) printJson(context, status);
       else await printStatus(context, status);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 async function printStatus(context: CliContext, status: StatusBody): Promise<void> {

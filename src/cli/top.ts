@@ -7,7 +7,7 @@ import { SfsdError } from '../contracts/errors.js';
 import type { StatusBody } from '../contracts/http.js';
 import type { SfsdClient } from './client.js';
 import { withClient } from './connect.js';
-import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { type CliContext, commonOptions, daemonAddress, printJson, withDaemon, withJson } from './context.js';
 import { parsePositive } from './quantities.js';
 
 /** Below this the view costs the host more than it shows. */
@@ -25,13 +25,13 @@ export function addTopCommand(program: Command, context: CliContext): void {
     .action(async (options: { readonly interval: number; readonly once?: boolean }) => {
       const json = commonOptions(command).json === true;
       const once = options.once === true || json || !context.terminal.interactive;
-      await withClient(socketPath(command, context), (client) =>
+      await withClient(daemonAddress(command, context), (client) =>
         once
           ? printOnce({ client, intervalMs: options.interval, json }, context)
           : watch(client, options.interval),
       );
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 function parseInterval(text: string): number {

@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander';
 import { withClient } from './connect.js';
-import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { type CliContext, commonOptions, daemonAddress, printJson, withDaemon, withJson } from './context.js';
 
 export function addUnmanageCommand(program: Command, context: CliContext): void {
   const command = program
@@ -14,9 +14,9 @@ export function addUnmanageCommand(program: Command, context: CliContext): void 
     .option('--source <source>', 'who registered it (default: api)')
     .addHelpText('after', '\nExample:\n  sfsd unmanage job-1 --source openfaas')
     .action(async (id: string, flags: { readonly source?: string }) => {
-      await withClient(socketPath(command, context), (client) => client.unmanage(id, flags.source));
+      await withClient(daemonAddress(command, context), (client) => client.unmanage(id, flags.source));
       if (commonOptions(command).json) printJson(context, { unmanaged: id });
       else context.terminal.out(`${id} is no longer managed\n`);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }

@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import type { ExplanationBody } from '../contracts/http.js';
 import { withClient } from './connect.js';
-import { type CliContext, commonOptions, printJson, socketPath, withJson, withSocket } from './context.js';
+import { type CliContext, commonOptions, daemonAddress, printJson, withDaemon, withJson } from './context.js';
 import { lifeStory, verdict } from './life-story.js';
 import { timeText } from './quantities.js';
 import { paint } from './terminal.js';
@@ -17,13 +17,13 @@ export function addWhyCommand(program: Command, context: CliContext): void {
     .option('--source <source>', 'who registered it: api (default), function, or a hook’s name')
     .addHelpText('after', '\nExamples:\n  sfsd why 7f3a\n  sfsd why req-81 --source openfaas --json')
     .action(async (id: string, options: { readonly source?: string }) => {
-      const body = await withClient(socketPath(command, context), (client) =>
+      const body = await withClient(daemonAddress(command, context), (client) =>
         client.explain(id, options.source),
       );
       if (commonOptions(command).json) printJson(context, body);
       else printStory(context, body);
     });
-  withJson(withSocket(command));
+  withJson(withDaemon(command));
 }
 
 function printStory(context: CliContext, body: ExplanationBody): void {

@@ -3,7 +3,8 @@ import t from 'tap';
 import type { Role } from '../../src/contracts/access.js';
 import type { FunctionBody } from '../../src/contracts/http.js';
 import { Caller } from './caller.js';
-import { accessConfig, daemonUid, type Rig, rig, serve } from './simulated.js';
+import { daemonUid, type Rig, rig, serve } from './simulated.js';
+import { accessConfig } from './simulated-world.js';
 
 t.setTimeout(120_000);
 

@@ -3,7 +3,8 @@ import t from 'tap';
 import { Bucket, Buckets } from '../../src/api/rate-limit.js';
 import { instant } from '../../src/contracts/time.js';
 import { Caller } from './caller.js';
-import { accessConfig, rig, serve } from './simulated.js';
+import { rig, serve } from './simulated.js';
+import { accessConfig } from './simulated-world.js';
 
 t.setTimeout(120_000);
 

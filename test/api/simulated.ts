@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { type Listening, listen } from '../../src/api/listen.js';
-import type { ApiPorts, Processes, ProcessFacts } from '../../src/api/ports.js';
+import type { ApiPorts } from '../../src/api/ports.js';
 import { createServer, type ServerBounds } from '../../src/api/server.js';
 import { SfsdError } from '../../src/contracts/errors.js';
 import type {
@@ -29,6 +29,7 @@ import type {
   SchedulingStatus,
 } from '../../src/contracts/scheduling-plane.js';
 import { after, duration, fromMs, type Instant, instant } from '../../src/contracts/time.js';
+import { accessConfig, simulatedPeer, simulatedProcesses, type World, worldOf } from './simulated-world.js';
 
 interface Entry {
   readonly key: InvocationKey;
@@ -315,19 +316,6 @@ function outcomeOf(
   };
 }
 
-export interface World {
-  uid: number;
-  gid: number;
-  groups: readonly number[];
-  confined: boolean;
-  nestedPids: boolean;
-  peerFails: boolean;
-  stopping: boolean;
-  readonly pids: Map<number, Partial<ProcessFacts> & { readonly startTime: string }>;
-  /** Inner number to the host's. */
-  readonly nested: Map<number, number>;
-}
-
 export interface Rig {
   readonly ports: ApiPorts;
   readonly plane: SimulatedPlane;
@@ -360,53 +348,11 @@ export const resources: ResourceView = {
 
 export const daemonUid = 4242;
 
-/** Of whoever connects. */
-const peerPid = 500;
-/** Processes that are refused for what they are. */
-export const kernelThreadPid = 9;
-export const spawnerPid = 4000;
-export const helperPid = 4001;
-export const hiddenPid = 4002;
-
-export const accessConfig: ApiPorts['config']['access'] = {
-  defaultRole: 'read',
-  rules: [],
-  cgroups: [],
-  requestsPerSecond: 100,
-  requestsBurst: 1000,
-};
-
-function simulatedProcesses(world: World): Processes {
-  return {
-    isOurs: (pid) => pid === spawnerPid,
-    examine: (pid, want) => {
-      if (pid === kernelThreadPid) return 'kernel-thread';
-      if (pid === helperPid) return 'ours';
-      if (pid === hiddenPid) return 'hidden';
-      const facts = world.pids.get(pid);
-      if (facts === undefined) return 'gone';
-      return { ...facts, cgroups: want.cgroups ? (facts.cgroups ?? []) : [] };
-    },
-    holds: (cgroup) => (cgroup === '/init.scope' ? 'init' : cgroup === '/system.slice' ? 'ours' : undefined),
-    translator: () => (pid) => world.nested.get(pid) ?? { reason: 'there is no such process' },
-  };
-}
-
 export function rig(): Rig {
   const plane = new SimulatedPlane();
   const functions = new SimulatedFunctions();
   const launcher = new SimulatedLauncher(plane);
-  const world: World = {
-    uid: daemonUid,
-    gid: 1,
-    groups: [],
-    confined: false,
-    nestedPids: false,
-    peerFails: false,
-    stopping: false,
-    pids: new Map([[77, { startTime: '7700', uid: 1001 }]]),
-    nested: new Map(),
-  };
+  const world = worldOf(daemonUid);
   const logged: Record<string, unknown>[] = [];
   const sink = { write: (line: string) => void logged.push(JSON.parse(line)) };
   const ports: ApiPorts = {
@@ -414,13 +360,7 @@ export function rig(): Rig {
     functions,
     launch: launcher.launch,
     processes: simulatedProcesses(world),
-    peerOf: () => {
-      if (world.peerFails) {
-        throw new SfsdError('SFSD_ERR_KERNEL', { call: 'getsockopt', reason: 'EBADF' });
-      }
-      const { uid, gid, groups, confined, nestedPids } = world;
-      return { pid: peerPid, uid, gid, groups, confined, nestedPids };
-    },
+    peerOf: () => simulatedPeer(world),
     daemonUid,
     stopping: () => world.stopping,
     version: '1.2.3',

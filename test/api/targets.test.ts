@@ -2,17 +2,15 @@
 import t from 'tap';
 import type { RegistrationBody } from '../../src/contracts/http.js';
 import { Caller } from './caller.js';
+import { type Rig, rig, serve } from './simulated.js';
 import {
   accessConfig,
   helperPid,
   hiddenPid,
   kernelThreadPid,
-  type Rig,
-  rig,
-  serve,
   spawnerPid,
   type World,
-} from './simulated.js';
+} from './simulated-world.js';
 
 t.setTimeout(120_000);
 

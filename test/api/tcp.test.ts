@@ -5,7 +5,8 @@ import { Client } from 'undici';
 import { createServer } from '../../src/api/server.js';
 import { listenTcp } from '../../src/api/tcp.js';
 import { TokenTable } from '../../src/api/token-table.js';
-import { accessConfig, type Rig, rig } from './simulated.js';
+import { type Rig, rig } from './simulated.js';
+import { accessConfig } from './simulated-world.js';
 
 t.setTimeout(120_000);
 

@@ -92,7 +92,7 @@ async function untilReady(child: BoundedChild, client: SfsdClient): Promise<void
     await new Promise((resolve) => setTimeout(resolve, readyPollMs));
   }
   throw new SfsdError('SFSD_ERR_DAEMON_UNREACHABLE', {
-    path: client.socketPath,
+    path: client.address,
     reason: `${reason}; it said: ${child.stderr.trim()}`,
   });
 }
