@@ -70,6 +70,8 @@ export interface SfsdConfig {
     readonly killGraceMs: number;
     /** Finished asynchronous results kept. */
     readonly resultsMax: number;
+    /** Where a spawner that a service manager starts is asked for; empty: the daemon starts its own. */
+    readonly spawnerSocket: string;
   };
   readonly linux: { readonly ffi: FfiName };
   readonly adopt: { readonly rules: readonly AdoptRule[] };

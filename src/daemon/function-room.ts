@@ -34,7 +34,14 @@ export interface FunctionRoomOptions {
   readonly log: Logger;
 }
 
+/** What a reload may change: read anew at each use. */
+export interface RoomLimits {
+  registeredMax: number;
+  killGraceMs: number;
+}
+
 interface Parts {
+  readonly limits: RoomLimits;
   readonly spawner: Spawner;
   readonly cgroups: InstanceCgroups;
   readonly outputs: OutputWatch;
@@ -63,8 +70,8 @@ export class FunctionRoom {
     countLaunches,
     log,
   }: FunctionRoomOptions): Promise<FunctionRoom> {
-    const limits = config.functions;
-    const registry = new FunctionRegistry({ registeredMax: limits.registeredMax, defaults: limits });
+    const limits = { ...config.functions };
+    const registry = new FunctionRegistry(Object.assign(limits, { defaults: config.functions }));
     // One daemon, one parent group: a private daemon beside the host's must not touch its groups.
     const layout = CgroupLayout.detect();
     removeLeftovers(layout);
@@ -75,6 +82,7 @@ export class FunctionRoom {
       const spawner = await Spawner.start({
         libc,
         programPath: spawnerPath,
+        ...(limits.spawnerSocket === '' ? {} : { socketPath: limits.spawnerSocket }),
         priority: permission.mode === 'fifo' ? config.priorities.spawner : 0,
         sessionNice: config.priorities.sessionNice,
         account: (pid, birthsUs) => countLaunches(pid, duration(birthsUs)),
@@ -91,11 +99,15 @@ export class FunctionRoom {
         outputs,
         limits,
       });
-      return new FunctionRoom({ spawner, cgroups, outputs, registry, launcher });
+      return new FunctionRoom({ limits, spawner, cgroups, outputs, registry, launcher });
     } catch (thrown) {
       cgroups.close();
       throw thrown;
     }
+  }
+
+  setLimits({ registeredMax, killGraceMs }: Readonly<RoomLimits>): void {
+    Object.assign(this.#parts.limits, { registeredMax, killGraceMs });
   }
 
   get spawnerPid(): number | undefined {

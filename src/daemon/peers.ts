@@ -1,6 +1,10 @@
 /**
  * Who is at the other end of a socket, and which process a pid means now.
+ *
+ * A function of root's is root by its uid and has no capability at all. It must not command the daemon that starts it: a peer that is uid
+ * 0 and powerless, or already gone, is refused. A peer of another pid namespace has the number 0 here; it is none of ours.
  */
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { SfsdError } from '../contracts/errors.js';
 import type { Credentials } from '../contracts/function.js';
@@ -15,7 +19,20 @@ export function peerCredentials(libc: Libc, socket: Socket): Credentials {
   const result = libc.peerCredentials(handle?.fd ?? -1, into);
   if (result < 0)
     throw new SfsdError('SFSD_ERR_FORBIDDEN', { reason: `the peer is unknown (errno ${-result})` });
-  return { uid: into[1] ?? -1, gid: into[2] ?? -1 };
+  const [pid = 0, uid = -1, gid = -1] = into;
+  if (uid === 0 && pid > 0 && isPowerless(pid))
+    throw new SfsdError('SFSD_ERR_FORBIDDEN', {
+      reason: `process ${pid} is root without a capability, as functions are, or has ended`,
+    });
+  return { uid, gid };
+}
+
+function isPowerless(pid: number): boolean {
+  try {
+    return /^CapEff:\s*0+$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return true;
+  }
 }
 
 export function startTimeOf(libc: Libc, pid: number): { readonly startTime: string } | 'gone' | 'denied' {

@@ -2,7 +2,8 @@
  * The composition root: the only place where adapters are constructed.
  *
  *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. what forks: processes to adopt, pidusage's first
- *          call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready
+ *          call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready, which
+ *          a supervisor is told
  *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
  *          spawner, the cgroups: within 5 s
  *
@@ -29,6 +30,8 @@ import { type Scheduling, startScheduling } from './plane/scheduling.js';
 import { ProcessUsage, primeProcessUsage } from './process-usage.js';
 import { Releases } from './releases.js';
 import { FunctionResources } from './resource-view.js';
+import { reloadOnHangup } from './service/reloading.js';
+import { Supervisor } from './service/supervisor.js';
 import { SharedTick } from './shared-tick.js';
 import { packageVersion } from './version.js';
 
@@ -48,16 +51,13 @@ const finishMaxMs = 2500;
 
 /** Runs until SIGTERM or SIGINT. Returns the exit code: 0 after an orderly stop, 1 when it had to give up. */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
-  const config = loadConfig({
-    ...(options.configPath === undefined ? {} : { path: options.configPath }),
-    environment: options.environment,
-    flags: options.flags,
-  });
+  const config = configOf(options);
   const log = createLogger(config.log);
   const releases = new Releases(log);
   try {
-    const { ended } = await start({ config, log, releases, options });
+    const { ended, supervisor } = await start({ config, log, releases, options });
     const cause = await ended;
+    supervisor.stopping();
     log.info({ event: 'stopping', cause: cause.name });
     await releases.run();
     log.info({ event: 'stopped' });
@@ -67,6 +67,10 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     if (thrown instanceof SfsdError) throw thrown;
     throw new SfsdError('SFSD_ERR_INTERNAL', { reason: reasonOf(thrown) }, { cause: thrown });
   }
+}
+
+function configOf({ configPath, environment, flags }: DaemonOptions): SfsdConfig {
+  return loadConfig({ ...(configPath === undefined ? {} : { path: configPath }), environment, flags });
 }
 
 interface EndCause {
@@ -82,12 +86,16 @@ interface StartContext {
 }
 
 /** Resolves once the API answers; `ended` says when and why to stop. */
-async function start(context: StartContext): Promise<{ readonly ended: Promise<EndCause> }> {
+async function start(
+  context: StartContext,
+): Promise<{ readonly ended: Promise<EndCause>; readonly supervisor: Supervisor }> {
   const { config, log, releases, options } = context;
   const ending = new Ending(log);
   // Released last: a second SIGTERM must not cut an orderly stop short.
   ending.listenToSignals(releases);
   const { libc, report } = openLibc(config.linux.ffi);
+  const supervisor = new Supervisor({ libc, environment: options.environment, pid: process.pid, log });
+  releases.push('supervisor', async () => supervisor.close());
   const clock = new MonotonicClock(libc);
   const permission = probePermission(libc, config);
   if (permission.mode === 'off') log.warn({ event: 'realtime_off', reason: permission.reason });
@@ -140,7 +148,17 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     mode: permission.mode,
     workers: scheduling.workers,
   });
-  return { ended: ending.ended };
+  const apply = (next: SfsdConfig) => {
+    log.level = next.log.level;
+    room.setLimits(next.functions);
+    scheduling.setWorkers(next.scheduler.workers);
+  };
+  const load = () => configOf(options);
+  const stopReloading = reloadOnHangup({ running: config, load, apply, supervisor, clock, log });
+  releases.push('reload', async () => stopReloading());
+  supervisor.ready(`Ready: mode ${permission.mode}, ${scheduling.workers} FILTER workers`);
+  supervisor.watch(scheduling.turns);
+  return { ended: ending.ended, supervisor };
 }
 
 interface ApiParts {
@@ -197,6 +215,9 @@ class Ending {
     const signals = ['SIGTERM', 'SIGINT'] as const;
     const handlers = signals.map((name) => ({ name, handler: () => this.end({ name, exitCode: 0 }) }));
     for (const { name, handler } of handlers) process.on(name, handler);
+    // Its default is the end; until the configuration can be reloaded it means nothing.
+    const ignore = () => {};
+    process.on('SIGHUP', ignore);
     // Both are bugs: demote everything in order all the same, and let a supervisor start anew.
     const failures = ['uncaughtException', 'unhandledRejection'] as const;
     const fail = (error: unknown) => {
@@ -211,6 +232,7 @@ class Ending {
     releases.push('signals', async () => {
       for (const name of failures) process.off(name, fail);
       for (const { name, handler } of handlers) process.off(name, handler);
+      process.off('SIGHUP', ignore);
     });
   }
 }

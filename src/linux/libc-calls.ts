@@ -45,6 +45,10 @@ const pidfdOpenCall = 434;
 const epollPwait2Call = 441;
 
 const invalidArgument = 22;
+const nameTooLong = 36;
+/** sun_path of struct sockaddr_un, behind the family. */
+const unixPathBytes = 108;
+const unixPathAt = 2;
 const closeOnExec = 0o2000000;
 const nonBlocking = 0o4000;
 /** F_SETFL */
@@ -203,7 +207,10 @@ function channels({
   declare,
   settle,
   sendmsg,
-}: Settled): Part<'pipe' | 'socketpair' | 'sendWithFds' | 'peerCredentials'> {
+}: Settled): Part<'pipe' | 'socketpair' | 'connectUnix' | 'sendWithFds' | 'peerCredentials'> {
+  const socket = declare('socket', ['int', 'int', 'int']);
+  const connect = declare('connect', ['int', 'void *', 'uint32_t']);
+  const close = declare('close', ['int']);
   const pipe2 = declare('pipe2', ['void *', 'int']);
   const socketpair = declare('socketpair', ['int', 'int', 'int', 'void *']);
   const getsockopt = declare('getsockopt', ['int', 'int', 'int', 'void *', 'void *']);
@@ -213,6 +220,15 @@ function channels({
   return {
     pipe: (into) => settle(pipe2(into, closeOnExec)),
     socketpair: (type, into) => settle(socketpair(familyUnix, type | closeOnExec, 0, into)),
+    connectUnix(type, path) {
+      const address = unixAddress(path);
+      if (address === undefined) return -nameTooLong;
+      const fd = settle(socket(familyUnix, type | closeOnExec, 0));
+      if (fd < 0) return fd;
+      const result = settle(connect(fd, address, address.length));
+      if (result < 0) close(fd);
+      return result < 0 ? result : fd;
+    },
     sendWithFds(socket, bytes, byteCount, fds) {
       if (fds.length > fdsPerMessageMax) return -invalidArgument;
       control.set([16 + 4 * fds.length, 0, solSocket, scmRights, ...fds]);
@@ -227,4 +243,17 @@ function channels({
       return settle(getsockopt(socket, solSocket, soPeercred, into, length));
     },
   };
+}
+
+/** struct sockaddr_un. An abstract name begins with a NUL and ends where the address ends; a path ends with a NUL. */
+function unixAddress(path: string): Uint8Array | undefined {
+  const text = new TextEncoder().encode(path);
+  const isAbstract = path.startsWith('@');
+  const pathBytes = text.length + (isAbstract ? 0 : 1);
+  if (pathBytes > unixPathBytes) return undefined;
+  const address = new Uint8Array(unixPathAt + pathBytes);
+  address[0] = familyUnix;
+  address.set(text, unixPathAt);
+  if (isAbstract) address[unixPathAt] = 0;
+  return address;
 }

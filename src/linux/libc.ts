@@ -58,6 +58,11 @@ export interface Libc {
   pipe(into: Int32Array): number;
   /** `type`: SOCK_STREAM 1 or SOCK_SEQPACKET 5, of AF_UNIX. */
   socketpair(type: number, into: Int32Array): number;
+  /**
+   * A socket of AF_UNIX, close-on-exec, connected to the one at `path`; a path that begins with `@` is an abstract name. `type`:
+   * SOCK_DGRAM 2 or SOCK_SEQPACKET 5, of which Node has neither.
+   */
+  connectUnix(type: number, path: string): number;
   /** sendmsg(2) of `length` bytes with the fds as SCM_RIGHTS, MSG_DONTWAIT | MSG_NOSIGNAL. */
   sendWithFds(socket: number, bytes: Uint8Array, length: number, fds: readonly number[]): number;
   /** uid and gid of the peer, SO_PEERCRED; `into` receives pid, uid, gid. */

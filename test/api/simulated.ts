@@ -333,6 +333,7 @@ export const functionsConfig: ApiPorts['config']['functions'] = {
   concurrency: 8,
   killGraceMs: 100,
   resultsMax: 3,
+  spawnerSocket: '',
 };
 
 /** Two functions by name, and three more together. */

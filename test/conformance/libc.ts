@@ -1,7 +1,16 @@
 /**
  * What every implementation of Libc must do, on the real kernel. Run it against each.
  */
-import { closeSync, fstatSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -12,6 +21,8 @@ const errnoNoProcess = -3;
 const errnoBadFd = -9;
 const errnoTryAgain = -11;
 const errnoInvalid = -22;
+const errnoNameTooLong = -36;
+const errnoRefused = -111;
 
 export function libcConformance(name: string, load: LoadLibc): void {
   const loaded = load();
@@ -25,6 +36,7 @@ export function libcConformance(name: string, load: LoadLibc): void {
     t.test('pipes', async (t) => pipes(t, libc));
     t.test('waiting', async (t) => waiting(t, libc));
     t.test('channels', async (t) => channels(t, libc));
+    t.test('sockets with a name', async (t) => namedSockets(t, libc));
   });
 }
 
@@ -154,6 +166,17 @@ function waiting(t: Test, libc: Libc): void {
   t.equal(libc.pidfdOpen(2 ** 22 - 1), errnoNoProcess);
   t.equal(libc.kill(process.pid, 0), 0);
   t.equal(libc.kill(2 ** 22 - 1, 0), errnoNoProcess);
+}
+
+function namedSockets(t: Test, libc: Libc): void {
+  const folder = mkdtempSync(join(tmpdir(), 'sfsd-libc-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 's');
+  t.equal(libc.connectUnix(2, path), errnoNoEntry);
+  t.equal(libc.connectUnix(2, `@${path}`), errnoRefused, 'an abstract name is no path');
+  writeFileSync(path, '');
+  t.equal(libc.connectUnix(5, path), errnoRefused, 'a file is no socket');
+  t.equal(libc.connectUnix(2, `/${'x'.repeat(200)}`), errnoNameTooLong, 'a long path is not cut');
 }
 
 function channels(t: Test, libc: Libc): void {

@@ -194,6 +194,14 @@ export const configSchema = {
         maximum: 1_000_000,
         description: 'Finished asynchronous results kept.',
       }),
+      spawnerSocket: {
+        type: 'string',
+        pattern: '^(/.+)?$',
+        maxLength: 107,
+        default: '',
+        description:
+          'Socket at which systemd starts the spawner in a unit of its own, so that functions inherit nothing of the hardening of the daemon; empty: the daemon starts it as its child.',
+      },
     }),
     linux: section('How the kernel is called.', {
       ffi: {

@@ -38,6 +38,10 @@ export interface Scheduling {
   /** Who makes the scheduling thread's kernel calls. */
   readonly ffi: FfiReport;
   readonly workers: number;
+  /** How often the scheduling thread's loop has turned: it stands still when the thread does. */
+  turns(): number;
+  /** `workers` as the configuration has it: 0 follows the usable CPUs. */
+  setWorkers(configured: number): void;
   /** Launching costs real-time too: told at each start of a spawner and of a function. */
   countLaunches(spawnerPid: number, births: Duration): void;
   /** Refuses new work, demotes everything, ends the thread; idempotent. */
@@ -85,7 +89,9 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     ring: thread.ring,
     cpu: () => accounts.read(duration(state.get('polling') + state.get('scheduling'))),
   });
-  const following = followCpus({ cpus, scheduler, plane });
+  let configured = scheduler.workers;
+  const countWorkers = () => workerCount({ ...scheduler, workers: configured }, cpus.count);
+  const following = followCpus({ cpus, plane, countWorkers });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= (async () => {
@@ -100,6 +106,12 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     tid: thread.tid,
     ffi: thread.ffi,
     workers,
+    turns: () => state.get('turns'),
+    setWorkers: (count) => {
+      // With `pin` each needs a core of its own.
+      configured = scheduler.pin ? Math.min(count, cpus.count) : count;
+      plane.setWorkers(countWorkers());
+    },
     countLaunches: (spawnerPid, births) => {
       state.set('spawnerPid', spawnerPid);
       state.set('births', births);
@@ -120,12 +132,12 @@ function tooManyPinned({ workers, cpus }: { readonly workers: number; readonly c
 /** c follows the CPUs that FILTER may use. */
 function followCpus(context: {
   readonly cpus: UsableCpus;
-  readonly scheduler: SfsdConfig['scheduler'];
   readonly plane: SharedSchedulingPlane;
+  readonly countWorkers: () => number;
 }): NodeJS.Timeout {
-  const { cpus, scheduler, plane } = context;
+  const { cpus, plane, countWorkers } = context;
   const timer = setInterval(() => {
-    if (cpus.refresh()) plane.setWorkers(workerCount(scheduler, cpus.count));
+    if (cpus.refresh()) plane.setWorkers(countWorkers());
   }, cpusIntervalMs);
   return timer.unref();
 }
