@@ -10,7 +10,11 @@ t.test('check lists every fault at once, and exits 1', async (t) => {
   const { code, err } = await run(['config', 'check', path]);
   t.equal(code, 1);
   t.match(err, /SFSD_ERR_CONFIG_INVALID.*3 fault/);
-  for (const fault of [/scheduler\.pollMs must be number/, /scheduler\.colour is not a known key/, /log\.level/])
+  for (const fault of [
+    /scheduler\.pollMs must be number/,
+    /scheduler\.colour is not a known key/,
+    /log\.level/,
+  ])
     t.match(err, fault);
 });
 

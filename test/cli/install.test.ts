@@ -28,9 +28,14 @@ t.test('a second install changes nothing, and uninstall leaves nothing', async (
   t.ok(existsSync(readlinkSync(join(root, 'usr/local/bin/sfsd'))), 'the command is where the link says');
   const second = await report('install', '--root', root);
   t.strictSame(outcomes(second), new Set(['unchanged']));
-  t.ok(second.steps.every(({ outcome }) => outcome === 'left out'), 'this host is not touched');
+  t.ok(
+    second.steps.every(({ outcome }) => outcome === 'left out'),
+    'this host is not touched',
+  );
   t.strictSame(outcomes(await report('uninstall', '--root', root)), new Set(['removed']));
-  const left = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  const left = readdirSync(root, { recursive: true, withFileTypes: true }).filter(
+    (entry) => !entry.isDirectory(),
+  );
   t.strictSame(left, []);
   t.strictSame((await report('uninstall', '--root', root)).files, [], 'a second one finds nothing');
 });
@@ -55,14 +60,17 @@ t.test('a file that somebody else put there is not ours to overwrite or remove',
   t.equal(readFileSync(join(root, 'usr/local/bin/sfsd'), 'utf8'), 'another program');
 });
 
-const noAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'systemd-analyze is missing';
+const noAnalyze =
+  spawnSync('systemd-analyze', ['--version']).status === 0 ? false : 'systemd-analyze is missing';
 
 t.test('systemd finds nothing wrong with the units', { skip: noAnalyze }, async (t) => {
   const root = t.testdir();
   await report('install', '--root', root);
   const units = unitNames.map((name) => join(root, 'usr/local/lib/systemd/system', name));
   // The man page is not in this host's place; the next test reads it.
-  const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...units], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...units], {
+    encoding: 'utf8',
+  });
   t.equal(status, 0);
   t.equal(stderr, '');
 });
@@ -74,7 +82,7 @@ t.test('the exposure of the daemon is below 6.0', { skip: noAnalyze }, async (t)
   const done = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=60', unit], {
     encoding: 'utf8',
   });
-  t.equal(done.status, 0, done.stdout.trim().split('\n').at(-1));
+  t.equal(done.status, 0, done.stdout.trim().split('\n').at(-1) ?? '');
 });
 
 const noMan = spawnSync('man', ['--version']).status === 0 ? false : 'man is missing';
@@ -88,5 +96,6 @@ t.test('the man page has no fault, and names every command', { skip: noMan }, as
   const { out } = await run(['--help']);
   const commands = [...out.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name);
   t.ok(commands.length > 10);
-  for (const command of commands.filter((name) => name !== 'help')) t.match(stdout, `sfsd ${command}`, command);
+  for (const command of commands.filter((name) => name !== 'help'))
+    t.match(stdout, `sfsd ${command}`, command);
 });

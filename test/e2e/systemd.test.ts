@@ -22,7 +22,7 @@ t.test('sfsd as a service', { skip }, async (t) => {
     const group = /^sfsd:x:(\d+):/m.exec(systemd.must('getent', 'group', 'sfsd'))?.[1];
     t.equal(socket.mode & 0o777, 0o660);
     t.strictSame([socket.uid, socket.gid], [0, Number(group)]);
-    t.equal(service.proc(service.mainPid, 'oom_score_adj').trim(), '-900');
+    t.equal(systemd.property('sfsd', 'OOMScoreAdjust'), '-900');
   });
 
   t.test('a function inherits nothing of the hardening and holds no right', async (t) => {

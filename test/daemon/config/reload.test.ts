@@ -11,13 +11,10 @@ const configOf = (flags: Readonly<Record<string, unknown>>) => loadConfig({ envi
 t.test('a reload parts what changes now from what waits for a restart', async (t) => {
   const wanted = configOf({ 'log.level': 'debug', 'functions.killGraceMs': 7, 'scheduler.window': 10 });
   const { live, needRestart, effective } = differenceOf(running, wanted);
-  t.strictSame(
-    live.map(({ key, from, to }) => [key, from, to]).sort(),
-    [
-      ['functions.killGraceMs', 500, 7],
-      ['log.level', 'info', 'debug'],
-    ],
-  );
+  t.strictSame(live.map(({ key, from, to }) => [key, from, to]).sort(), [
+    ['functions.killGraceMs', 500, 7],
+    ['log.level', 'info', 'debug'],
+  ]);
   t.strictSame(needRestart, [{ key: 'scheduler.window', from: 100, to: 10 }]);
   t.equal(effective.log.level, 'debug');
   t.equal(effective.scheduler.window, 100, 'as it runs');

@@ -37,7 +37,8 @@ export class Datagrams {
   }
 
   async count(least: number): Promise<readonly string[]> {
-    while (this.received.length < least && this.#process.stdout !== null) await once(this.#process.stdout, 'data');
+    while (this.received.length < least && this.#process.stdout !== null)
+      await once(this.#process.stdout, 'data');
     return this.received;
   }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import t, { type Test } from 'tap';
 import { Supervisor } from '../../../src/daemon/service/supervisor.js';
 import { loadKoffiLibc } from '../../../src/linux/koffi-libc.js';
@@ -12,16 +12,20 @@ const watchdogUs = 400_000;
 
 interface Log {
   readonly lines: string[];
-  readonly log: ReturnType<typeof pino>;
+  readonly log: Logger;
 }
 
 function logOf(): Log {
   const lines: string[] = [];
-  const log = pino({ messageKey: 'event' }, { write: (line: string) => void lines.push(line) });
+  const log: Logger = pino({ messageKey: 'event' }, { write: (line: string) => void lines.push(line) });
   return { lines, log };
 }
 
-function supervisorOf(t: Test, environment: Readonly<Record<string, string>>, { log }: Log = logOf()): Supervisor {
+function supervisorOf(
+  t: Test,
+  environment: Readonly<Record<string, string>>,
+  { log }: Log = logOf(),
+): Supervisor {
   const supervisor = new Supervisor({ libc, environment, pid: 4242, log });
   t.teardown(() => supervisor.close());
   return supervisor;
@@ -38,7 +42,10 @@ for (const [kind, name] of [
     supervisor.ready('Ready');
     supervisor.reloading(17);
     supervisor.stopping();
-    t.strictSame((await datagrams.count(3)).slice(0, 2), ['READY=1\nSTATUS=Ready', 'RELOADING=1\nMONOTONIC_USEC=17']);
+    t.strictSame((await datagrams.count(3)).slice(0, 2), [
+      'READY=1\nSTATUS=Ready',
+      'RELOADING=1\nMONOTONIC_USEC=17',
+    ]);
     t.match(datagrams.received[2], /^STOPPING=1\n/);
   });
 }
@@ -73,7 +80,10 @@ t.test('pings follow the scheduling loop, and stop with it', async (t) => {
 t.test('a watchdog that is meant for another process is not served', async (t) => {
   const path = join(t.testdir(), 'notify');
   const supervisor = supervisorOf(t, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '1000', WATCHDOG_PID: '1' });
-  supervisor.watch(() => t.fail('nobody asks'));
+  supervisor.watch(() => {
+    t.fail('nobody asks');
+    return 0;
+  });
 });
 
 t.test('without a supervisor nothing is said, and one that is gone does not disturb', async (t) => {
