@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -49,7 +50,7 @@ export class NamespacedSystemd {
   #pid = 0;
   log = '';
 
-  private constructor(files: Readonly<Record<string, string>>) {
+  private constructor(files: Readonly<Record<string, string>>, bring: readonly string[]) {
     this.#folder = mkdtempSync(join(tmpdir(), 'sfsd-systemd-'));
     this.#name = `sfsd-systemd-${process.pid}`;
     spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', this.#folder]);
@@ -61,6 +62,9 @@ export class NamespacedSystemd {
       mkdirSync(join(file, '..'), { recursive: true });
       writeFileSync(file, text);
     }
+    const brought = join(this.#folder, 'upper/opt/brought');
+    mkdirSync(brought, { recursive: true });
+    bring.forEach((file, index) => void cpSync(file, join(brought, `${index}.deb`)));
     const boot = join(projectRoot, 'test/fixtures/systemd/boot.sh');
     const words = ['--foreground', '--signal=KILL', String(lifeMaxSeconds), boot];
     this.#process = spawn('timeout', [...words, this.#folder, projectRoot, this.#name], {
@@ -74,9 +78,12 @@ export class NamespacedSystemd {
     this.#ended = new Promise((resolve) => this.#process.once('close', resolve));
   }
 
-  /** @param files put below its root before it boots. */
-  static async start(files: Readonly<Record<string, string>> = {}): Promise<NamespacedSystemd> {
-    const systemd = new NamespacedSystemd(files);
+  /** @param files put below its root before it boots. @param options.bring packages, for /opt/brought/0.deb and so on. */
+  static async start(
+    files: Readonly<Record<string, string>> = {},
+    { bring = [] }: { readonly bring?: readonly string[] } = {},
+  ): Promise<NamespacedSystemd> {
+    const systemd = new NamespacedSystemd(files, bring);
     for (let waitedMs = 0; waitedMs < startMaxMs; waitedMs += 100) {
       systemd.#pid = systemd.#initPid();
       if (systemd.#pid > 0 && systemd.run('systemctl', 'is-active', 'sfsd-test.target').status === 0)
