@@ -14,6 +14,7 @@
  *   POST   /v1/invocations/:id/end[?source=]                            -> 204 (completed)
  *   DELETE /v1/invocations/:id[?source=]                                -> 204 (no longer managed: demoted, lives on;
  *                                                                          a function run of ours is cancelled)
+ *   GET    /v1/stream                          StreamRequestBody lines -> 101, then StreamReplyBody lines as runs end (an upgrade)
  *   GET    /v1/status                                                   -> 200 StatusBody
  *   GET    /healthz                                                     -> 200 {"status":"ok"} | 503
  *   GET    /metrics                                                     -> 200 Prometheus text
@@ -75,6 +76,29 @@ export interface ResultBody {
   readonly rssMaxBytes: number;
   /** What the scheduling plane decided, oldest first. */
   readonly decisions: readonly DecisionBody[];
+}
+
+/** A line of a stream of invocations, from the caller. */
+export interface StreamRequestBody {
+  /** Unique with `source` among live invocations; the reply carries both. */
+  readonly id: string;
+  readonly source?: string;
+  readonly functionName: string;
+  readonly policy?: PolicyName;
+  readonly arrivedAtMs?: number;
+  /** Standard input; none when absent. */
+  readonly bodyBase64?: string;
+}
+
+/** A line of a stream of invocations, to the caller: the end of one of them, whatever its exit, or why it was refused. */
+export type StreamReplyBody = ResultBody | StreamRefusalBody;
+
+export interface StreamRefusalBody extends ErrorBody {
+  /** As in the request; empty when the line could not be read that far. */
+  readonly id: string;
+  readonly source: string;
+  /** Seconds, when another attempt may succeed. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface DecisionBody {

@@ -25,6 +25,7 @@ import { bodyOf, type Calibration } from '../../trace/workload/calibrate.js';
 import type { Workload } from '../../trace/workload/workload.js';
 import { SfsdClient } from '../client.js';
 import { type CliContext, exitCodes } from '../context.js';
+import { InvocationStreamClient } from '../invocation-stream.js';
 import { shareText, timeText } from '../quantities.js';
 import { calibrateHost, calibrationLines, withCalibration } from './calibration.js';
 import { confined } from './confinement.js';
@@ -177,7 +178,8 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   const loaded = loadKoffiLibc();
   const libc = loaded.ok ? loaded.libc : undefined;
   const clock = libc === undefined ? hrtimeClock : new MonotonicClock(libc);
-  const client = new SfsdClient({ socketPath, connections: inFlightMax });
+  const client = new SfsdClient({ socketPath });
+  let stream: InvocationStreamClient | undefined;
   const doubts: string[] = [];
   const doubt = (text: string): void => {
     doubts.push(text);
@@ -188,7 +190,8 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   try {
     if (plan.policies.some((policy) => policy !== 'cfs')) await expectRealTime(client);
     await registerFunctions(client, workload);
-    const submit = submitOver(client, Date.now().toString(36));
+    stream = await InvocationStreamClient.open(socketPath);
+    const submit = submitOver(stream, Date.now().toString(36));
     const calibration = bench.calibration ?? (await calibrated({ ...bench, submit, clock, doubt }));
     const runs: ReplayRun[] = [];
     for (const policy of plan.policies) {
@@ -223,6 +226,7 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
     return { runs, doubts, calibration };
   } finally {
     raised.lower();
+    stream?.close();
     await (plan.socket === undefined ? undefined : deleteFunctions(client, workload).catch(() => undefined));
     await client.close();
   }
