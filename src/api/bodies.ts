@@ -117,6 +117,7 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     loop: loopBody(status),
     cpu: cpuBody(status),
     functions: { registered: ports.functions.list().length, running: ports.functions.runningCount() },
+    store: ports.store.status(),
     ffi: ports.ffi,
     resources: { atMs: atMs(resources.at), functions: resources.functions, others: resources.others },
   };

@@ -2,9 +2,9 @@
  * POST /v1/functions/:name/invocations: run a registered function on the bytes of the body.
  *
  *   sync    the answer waits for the end. A caller that goes away ends the function: nobody would read its result.
- *   async   202 as soon as the function has started; the result is kept for GET. The caller may go.
+ *   async   202 as soon as the function has started and the store knows of it; the result is kept for GET. The caller may go.
  *
- * run-function.ts says in which order things happen.
+ * run-function.ts and recorded-run.ts say in which order things happen.
  *
  * The body is any bytes of any content type, and a function's content types are its own affair: the header is not even parsed.
  */
@@ -17,6 +17,7 @@ import { exitText, type FinishedRun, resultBody, turnaroundMs } from './bodies.j
 import type { ApiContext } from './context.js';
 import { guardedFailures, sendError } from './errors.js';
 import { nameParams } from './function-routes.js';
+import { startRecorded } from './recorded-run.js';
 import { decisionsOf, finishRun, openRun, type RunRequest, startRun } from './run-function.js';
 import type { Run } from './runs.js';
 import { idSchema, policySchema, ref, sourceSchema } from './schemas.js';
@@ -104,6 +105,7 @@ const invokeSchema = {
       'SFSD_ERR_FUNCTION_FAILED',
       'SFSD_ERR_STOPPING',
       'SFSD_ERR_SPAWNER_LOST',
+      'SFSD_ERR_STORE_FAILED',
       'SFSD_ERR_FUNCTION_TIMEOUT',
     ),
   },
@@ -130,11 +132,7 @@ async function invoke(context: ApiContext, request: InvokeRequest, reply: Fastif
       stopListening();
     }
   }
-  const launched = await startRun(context, open, wanted);
-  void launched.outcome.then((outcome) => {
-    const done = finishRun(context, run, outcome);
-    context.results.put({ run: done, key: launched.key, decisions: decisionsOf(context, launched.key) });
-  });
+  await startRecorded(context, open, wanted);
   return reply
     .code(202)
     .header('location', locationOf(run))

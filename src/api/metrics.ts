@@ -108,6 +108,12 @@ export class Metrics {
     this.#invocations.inc({ function: this.#functions.of(functionName), outcome });
   }
 
+  /** In flight when an earlier daemon died. */
+  lost(functionName: string): void {
+    const outcome: InvocationOutcome = 'lost';
+    this.#invocations.inc({ function: this.#functions.of(functionName), outcome });
+  }
+
   registered(result: string, count: number): void {
     if (count > 0) this.#registrations.inc({ result }, count);
   }
@@ -211,6 +217,7 @@ function daemonReadings(registry: Registry): readonly Reading[] {
     ),
     gauge('sfsd_functions_registered', 'Registered functions.', (s) => s.functions.registered),
     gauge('sfsd_functions_running', 'Function instances that run now.', (s) => s.functions.running),
+    ...storeReadings(registry),
     gauge('sfsd_results_kept', 'Results of asynchronous runs held for GET.', (_, r) => r.resultsKept),
     gauge('sfsd_results_bytes', 'Bytes of output in those results.', (_, r) => r.resultsBytes),
     total('sfsd_results_dropped_total', 'Results pushed out by newer ones.', (_, r) => r.resultsDropped),
@@ -218,6 +225,38 @@ function daemonReadings(registry: Registry): readonly Reading[] {
       'sfsd_http_connections_dropped_total',
       'Connections closed at once because too many were open.',
       (_, r) => r.connectionsDropped,
+    ),
+  ];
+}
+
+function storeReadings(registry: Registry): readonly Reading[] {
+  const gauge = gaugesOf(registry);
+  const total = totalsOf(registry);
+  return [
+    gauge(
+      'sfsd_store_persistent',
+      '1: functions outlast a restart; 0: `store.path` is `none`.',
+      ({ store }) => Number(store.path !== undefined),
+    ),
+    gauge(
+      'sfsd_store_damaged',
+      '1: the store was damaged at the start; it was set aside and a new one begun.',
+      ({ store }) => Number(store.setAside !== undefined),
+    ),
+    gauge(
+      'sfsd_store_rows_set_aside',
+      'Stored functions that could not be used at the start.',
+      ({ store }) => store.rowsSetAside,
+    ),
+    gauge(
+      'sfsd_store_lost_invocations',
+      'Asynchronous invocations that were in flight when the daemon before this one ended.',
+      ({ store }) => store.lostInvocations,
+    ),
+    total(
+      'sfsd_store_write_failures_total',
+      'Changes that could not be written to the store.',
+      ({ store }) => store.writeFailures,
     ),
   ];
 }

@@ -9,6 +9,7 @@ import type { Credentials, FunctionStore, Launch } from '../contracts/function.j
 import type { FfiBody } from '../contracts/http.js';
 import type { ResourceView } from '../contracts/resources.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { Store } from '../contracts/store.js';
 
 /** The start time of a pid, for registrations that name a pid alone. */
 export type Identify = (pid: number) => { readonly startTime: string } | 'gone' | 'denied';
@@ -19,6 +20,7 @@ export type PeerOf = (socket: Socket) => Credentials;
 export interface ApiPorts {
   readonly functions: FunctionStore;
   readonly launch: Launch;
+  readonly store: Pick<Store, 'invocations' | 'lostInvocations' | 'status'>;
   readonly plane: SchedulingPlane;
   readonly identify: Identify;
   readonly peerOf: PeerOf;

@@ -212,6 +212,21 @@ const ffiSchema = record(
   ['reason'],
 );
 
+const storeSchema = record(
+  {
+    path: { ...text, description: 'Absent: nothing outlasts this daemon.' },
+    schemaVersion: count,
+    setAside: { ...text, description: 'Where a damaged file was moved at the start.' },
+    rowsSetAside: { ...count, description: 'Stored functions that could not be used at the start.' },
+    lostInvocations: {
+      ...count,
+      description: 'Asynchronous invocations that were in flight when the daemon before this one ended.',
+    },
+    writeFailures: { ...count, description: 'Changes that could not be written.' },
+  },
+  ['path', 'setAside'],
+);
+
 const statusSchema = record(
   {
     version: text,
@@ -241,6 +256,7 @@ const statusSchema = record(
       hostShare: share,
     }),
     functions: record({ registered: count, running: count }),
+    store: storeSchema,
     ffi: ffiSchema,
     resources: resourcesSchema,
   },

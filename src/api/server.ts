@@ -15,6 +15,7 @@ import { answer, answerBrokenRequest, installErrorHandlers } from './errors.js';
 import { functionRoutes } from './function-routes.js';
 import { invocationRoutes } from './invocation-routes.js';
 import { invokeRoutes } from './invoke-routes.js';
+import { tellOfLost } from './lost-invocations.js';
 import { Metrics } from './metrics.js';
 import { describeApi, openapiRoutes } from './openapi.js';
 import type { ApiPorts } from './ports.js';
@@ -75,6 +76,7 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
     metrics: new Metrics(),
     connectionsDropped: () => connectionsDropped,
   };
+  tellOfLost(context);
   installErrorHandlers(app);
   closeConnectionsAtEnd(app);
   recordRequests(app, context);

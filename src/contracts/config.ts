@@ -71,6 +71,12 @@ export interface SfsdConfig {
     /** Finished asynchronous results kept. */
     readonly resultsMax: number;
   };
+  readonly store: {
+    /** `auto`, `none` or an absolute path. */
+    readonly path: string;
+    /** Lost asynchronous invocations remembered. */
+    readonly lostMax: number;
+  };
   readonly linux: { readonly ffi: FfiName };
   readonly adopt: { readonly rules: readonly AdoptRule[] };
   readonly log: { readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };

@@ -30,6 +30,7 @@ import type { FfiName } from './config.js';
 import type { PolicyName } from './invocation.js';
 import type { FunctionUse } from './resources.js';
 import type { DecisionKind, LifeState, SchedulerCounters } from './scheduler.js';
+import type { StoreStatus } from './store.js';
 
 export interface ErrorBody {
   readonly code: string;
@@ -185,6 +186,7 @@ export interface StatusBody {
     readonly hostShare: number;
   };
   readonly functions: { readonly registered: number; readonly running: number };
+  readonly store: StoreStatus;
   readonly ffi: FfiBody;
   readonly resources: ResourcesBody;
 }

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { FunctionStore, Launch } from '../contracts/function.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { Store } from '../contracts/store.js';
 import { type Clock, type Duration, duration, type Tick } from '../contracts/time.js';
 import { FunctionRegistry } from '../functions/function-registry.js';
 import { Launcher } from '../functions/launcher.js';
@@ -30,6 +31,7 @@ export interface FunctionRoomOptions {
   readonly tick: Tick;
   readonly plane: SchedulingPlane;
   readonly permission: Permission;
+  readonly store: Store;
   readonly countLaunches: (spawnerPid: number, births: Duration) => void;
   readonly log: Logger;
 }
@@ -60,11 +62,12 @@ export class FunctionRoom {
     tick,
     plane,
     permission,
+    store,
     countLaunches,
     log,
   }: FunctionRoomOptions): Promise<FunctionRoom> {
     const limits = config.functions;
-    const registry = new FunctionRegistry({ registeredMax: limits.registeredMax, defaults: limits });
+    const registry = loadedRegistry({ limits, store, log });
     // One daemon, one parent group: a private daemon beside the host's must not touch its groups.
     const layout = CgroupLayout.detect();
     removeLeftovers(layout);
@@ -116,4 +119,24 @@ export class FunctionRoom {
     this.#parts.outputs.close();
     this.#parts.cgroups.close();
   }
+}
+
+/** Rows told of one by one; the metric has the number of all. */
+const unusableToldMax = 20;
+
+interface RegistryParts {
+  readonly limits: SfsdConfig['functions'];
+  readonly store: Store;
+  readonly log: Logger;
+}
+
+/** What the store holds is registered before anybody can ask. */
+function loadedRegistry({ limits, store, log }: RegistryParts): FunctionRegistry {
+  const { registeredMax } = limits;
+  const rows = store.functions;
+  const registry = new FunctionRegistry({ registeredMax, defaults: limits, rows, wallClock: Date.now });
+  const unusable = registry.load(store.storedFunctions);
+  for (const row of unusable.slice(0, unusableToldMax)) log.error({ event: 'function_set_aside', ...row });
+  if (registry.size > 0) log.info({ event: 'functions_loaded', count: registry.size });
+  return registry;
 }

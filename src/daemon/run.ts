@@ -2,9 +2,9 @@
  * The composition root: the only place where adapters are constructed.
  *
  *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. what forks: processes to adopt, pidusage's first
- *          call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready
+ *          call  5. store, scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready
  *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
- *          spawner, the cgroups: within 5 s
+ *          spawner, the cgroups, the store: within 5 s
  *
  * What is acquired on the way up goes onto one stack and is released in reverse order, also when a later step fails.
  */
@@ -13,6 +13,7 @@ import { listen } from '../api/listen.js';
 import { createServer } from '../api/server.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
+import type { Store } from '../contracts/store.js';
 import type { Clock } from '../contracts/time.js';
 import type { Libc } from '../linux/libc.js';
 import { MonotonicClock } from '../linux/monotonic-clock.js';
@@ -30,6 +31,7 @@ import { ProcessUsage, primeProcessUsage } from './process-usage.js';
 import { Releases } from './releases.js';
 import { FunctionResources } from './resource-view.js';
 import { SharedTick } from './shared-tick.js';
+import { openStore } from './store-opening.js';
 import { packageVersion } from './version.js';
 
 export interface DaemonOptions {
@@ -95,6 +97,10 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   const adoptable = await findAdoptable({ rules: config.adopt.rules, libc, log });
   await primeProcessUsage();
 
+  const { environment } = options;
+  const uid = process.getuid?.() ?? 0;
+  const store = await openStore({ config: config.store, environment, uid, clock, log });
+  releases.push('store', () => store.close());
   const tick = new SharedTick(tickMs);
   const accounts = new CpuAccounts({ libc, clock });
   const scheduling = await startScheduling({
@@ -118,6 +124,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     tick,
     plane: scheduling.plane,
     permission,
+    store,
     countLaunches: scheduling.countLaunches,
     log,
   });
@@ -128,7 +135,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   adopt(adoptable, { plane: scheduling.plane, log });
   const ffi = { configured: config.linux.ffi, control: report, scheduling: scheduling.ffi };
   warnOfFallback(ffi, log);
-  await openApi(context, { libc, clock, scheduling, room, ffi });
+  await openApi(context, { libc, clock, store, scheduling, room, ffi });
   // Released first: demoted and refused before anything is torn down.
   releases.push('work', async () => {
     await scheduling.stop();
@@ -146,13 +153,14 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
 interface ApiParts {
   readonly libc: Libc;
   readonly clock: Clock;
+  readonly store: Store;
   readonly scheduling: Scheduling;
   readonly room: FunctionRoom;
   readonly ffi: PlaneReports;
 }
 
 async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
-  const { libc, clock, scheduling, room, ffi } = parts;
+  const { libc, clock, store, scheduling, room, ffi } = parts;
   const resources = new FunctionResources({
     clock,
     live: () => scheduling.plane.liveInvocations(),
@@ -161,6 +169,7 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
   const app = createServer({
     functions: room.store,
     launch: room.launch,
+    store,
     plane: scheduling.plane,
     identify: (pid) => startTimeOf(libc, pid),
     peerOf: (socket) => peerCredentials(libc, socket),

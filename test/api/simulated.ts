@@ -28,6 +28,12 @@ import type {
   SchedulingPlane,
   SchedulingStatus,
 } from '../../src/contracts/scheduling-plane.js';
+import type {
+  AsyncInvocation,
+  AsyncInvocations,
+  LostInvocation,
+  StoreStatus,
+} from '../../src/contracts/store.js';
 import { after, duration, fromMs, type Instant, instant } from '../../src/contracts/time.js';
 
 interface Entry {
@@ -194,7 +200,10 @@ export class SimulatedFunctions implements FunctionStore {
     this.registeredMax = registeredMax;
   }
 
-  put(name: string, definition: unknown): { readonly spec: FunctionSpec; readonly created: boolean } {
+  async put(
+    name: string,
+    definition: unknown,
+  ): Promise<{ readonly spec: FunctionSpec; readonly created: boolean }> {
     const spec = Object.freeze({ ...(definition as FunctionSpec), name });
     if (spec.command === '/refused') {
       throw new SfsdError('SFSD_ERR_FUNCTION_INVALID', { reason: 'the command is refused' });
@@ -215,7 +224,7 @@ export class SimulatedFunctions implements FunctionStore {
     return [...this.#specs.values()];
   }
 
-  delete(name: string): boolean {
+  async delete(name: string): Promise<boolean> {
     return this.#specs.delete(name);
   }
 
@@ -315,11 +324,39 @@ function outcomeOf(
   };
 }
 
+/** Keeps books of what it is told, and refuses when a test says so. */
+export class SimulatedStore {
+  readonly inFlight = new Map<string, AsyncInvocation>();
+  lostInvocations: readonly LostInvocation[] = [];
+  failure: SfsdError | undefined;
+
+  readonly invocations: AsyncInvocations = {
+    begin: async (invocation) => {
+      if (this.failure !== undefined) throw this.failure;
+      this.inFlight.set(`${invocation.source} ${invocation.id}`, invocation);
+    },
+    end: ({ source, id }) => void this.inFlight.delete(`${source} ${id}`),
+  };
+
+  status(): StoreStatus {
+    const path = '/var/lib/sfsd/sfsd.db';
+    return {
+      path,
+      schemaVersion: 2,
+      setAside: `${path}.damaged`,
+      rowsSetAside: 1,
+      lostInvocations: 2,
+      writeFailures: 3,
+    };
+  }
+}
+
 export interface Rig {
   readonly ports: ApiPorts;
   readonly plane: SimulatedPlane;
   readonly functions: SimulatedFunctions;
   readonly launcher: SimulatedLauncher;
+  readonly store: SimulatedStore;
   /** The uid and the processes that the ports report; a test may change them. */
   readonly world: { uid: number; peerFails: boolean; stopping: boolean; readonly pids: Map<number, string> };
   readonly logged: Record<string, unknown>[];
@@ -351,6 +388,7 @@ export function rig(): Rig {
   const plane = new SimulatedPlane();
   const functions = new SimulatedFunctions();
   const launcher = new SimulatedLauncher(plane);
+  const store = new SimulatedStore();
   const world = { uid: daemonUid, peerFails: false, stopping: false, pids: new Map([[77, '7700']]) };
   const logged: Record<string, unknown>[] = [];
   const sink = { write: (line: string) => void logged.push(JSON.parse(line)) };
@@ -358,6 +396,7 @@ export function rig(): Rig {
     plane,
     functions,
     launch: launcher.launch,
+    store,
     identify: (pid) => {
       const startTime = world.pids.get(pid);
       if (pid === 1) return 'denied';
@@ -377,7 +416,7 @@ export function rig(): Rig {
     config: { functions: functionsConfig },
     logger: pino({ level: 'debug' }, sink),
   };
-  return { ports, plane, functions, launcher, world, logged };
+  return { ports, plane, functions, launcher, store, world, logged };
 }
 
 /** A place for a socket, removed at the end of the test. */

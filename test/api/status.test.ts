@@ -40,6 +40,7 @@ t.test('status tells of the plane in milliseconds and shares', async (t) => {
     loop: { samples: 100, lateP50Ms: 0.03, lateP99Ms: 0.16, lateMaxMs: 0.4 },
     cpu: { cores: 2, elapsedMs: 10_000, pollingMs: 50, schedulingMs: 30, controlMs: 100, spawnerMs: 20 },
     functions: { registered: 1, running: 0 },
+    store: simulated.store.status(),
     ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
   });
   t.same(body.workers, [

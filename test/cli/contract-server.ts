@@ -67,6 +67,13 @@ export const statusBody: StatusBody = {
     hostShare: 0.00684,
   },
   functions: { registered: 4, running: 5 },
+  store: {
+    path: '/var/lib/sfsd/sfsd.db',
+    schemaVersion: 2,
+    rowsSetAside: 0,
+    lostInvocations: 0,
+    writeFailures: 0,
+  },
   ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
   resources: {
     atMs: 7_383_000,

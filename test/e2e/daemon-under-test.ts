@@ -37,7 +37,7 @@ export class DaemonUnderTest {
       ...wrapper,
       join(projectRoot, 'bin', 'sfsd'),
       ...['start', '--socket', this.socketPath],
-      ...settings.flatMap((setting) => ['--set', setting]),
+      ...['store.path=none', ...settings].flatMap((setting) => ['--set', setting]),
     ];
     const [program = 'timeout', ...args] = words;
     this.#process = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { FunctionRegistry } from '../../src/functions/function-registry.js';
 import { defineFunction } from '../../src/functions/function-spec.js';
+import { NoStore } from '../../src/store/no-store.js';
 
 const defaults = { timeoutMs: 1000, concurrency: 2, outputMaxBytes: 4096 };
 const define = (definition: unknown, name = 'f') => defineFunction(name, definition, defaults);
@@ -84,29 +85,39 @@ t.test('odd definitions are refused', async (t) => {
 });
 
 t.test('the registry is bounded; replacing needs no room', async (t) => {
-  const registry = new FunctionRegistry({ registeredMax: 2, defaults });
-  t.equal(registry.put('b', { command: 'x' }).created, true);
-  t.equal(registry.put('a', { command: 'x' }).created, true);
-  t.throws(() => registry.put('c', { command: 'x' }), { code: 'SFSD_ERR_FUNCTIONS_FULL' });
-  t.equal(registry.put('a', { command: 'y' }).created, false);
+  const registry = new FunctionRegistry({
+    registeredMax: 2,
+    defaults,
+    rows: new NoStore().functions,
+    wallClock: () => 0,
+  });
+  t.equal((await registry.put('b', { command: 'x' })).created, true);
+  t.equal((await registry.put('a', { command: 'x' })).created, true);
+  await t.rejects(registry.put('c', { command: 'x' }), { code: 'SFSD_ERR_FUNCTIONS_FULL' });
+  t.equal((await registry.put('a', { command: 'y' })).created, false);
   t.equal(registry.get('a')?.command, 'y');
   t.same(
     registry.list().map((spec) => spec.name),
     ['a', 'b'],
   );
-  t.equal(registry.delete('a'), true);
+  t.equal(await registry.delete('a'), true);
   t.equal(registry.get('a'), undefined);
-  t.equal(registry.delete('a'), false);
+  t.equal(await registry.delete('a'), false);
   t.equal(registry.size, 1);
 });
 
 t.test('slots are bounded for each function, and survive its deletion', async (t) => {
-  const registry = new FunctionRegistry({ registeredMax: 2, defaults });
-  const { spec } = registry.put('a', { command: 'x' });
+  const registry = new FunctionRegistry({
+    registeredMax: 2,
+    defaults,
+    rows: new NoStore().functions,
+    wallClock: () => 0,
+  });
+  const { spec } = await registry.put('a', { command: 'x' });
   const first = registry.slots.acquire(spec);
   registry.slots.acquire(spec);
   t.throws(() => registry.slots.acquire(spec), { code: 'SFSD_ERR_FUNCTION_BUSY' });
-  registry.delete('a');
+  await registry.delete('a');
   t.equal(registry.slots.running('a'), 2);
   first();
   first();

@@ -195,6 +195,22 @@ export const configSchema = {
         description: 'Finished asynchronous results kept.',
       }),
     }),
+    store: section('What outlasts a restart: registered functions and asynchronous invocations in flight.', {
+      path: {
+        type: 'string',
+        pattern: '^(auto|none|/.+)$',
+        maxLength: 4000,
+        default: 'auto',
+        description:
+          'The database file; `auto`: `sfsd.db` in `$STATE_DIRECTORY`, else in `/var/lib/sfsd` (root) or `$XDG_STATE_HOME/sfsd`; `none`: nothing is kept.',
+      },
+      lostMax: count({
+        default: 10_000,
+        minimum: 0,
+        maximum: 1_000_000,
+        description: 'Asynchronous invocations remembered as lost by a crash; the oldest are dropped.',
+      }),
+    }),
     linux: section('How the kernel is called.', {
       ffi: {
         enum: ['koffi', 'ffi-napi'],
