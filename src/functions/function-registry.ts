@@ -63,15 +63,14 @@ export class FunctionRegistry implements FunctionStore {
   ): Promise<{ readonly spec: FunctionSpec; readonly created: boolean }> {
     const { defaults, registeredMax: limit, rows, wallClock } = this.#options;
     const spec = defineFunction(name, definition, defaults);
-    if (!this.#specs.has(name) && !this.#arriving.has(name)) {
-      if (this.#specs.size + this.#arriving.size >= limit)
-        throw new SfsdError('SFSD_ERR_FUNCTIONS_FULL', { limit });
-    }
-    this.#arriving.set(name, (this.#arriving.get(name) ?? 0) + 1);
+    const isNew = !this.#specs.has(name);
+    const full = this.#specs.size + this.#arriving.size >= limit;
+    if (isNew && full && !this.#arriving.has(name)) throw new SfsdError('SFSD_ERR_FUNCTIONS_FULL', { limit });
+    if (isNew) this.#arriving.set(name, (this.#arriving.get(name) ?? 0) + 1);
     try {
       await rows.put({ name, definition: JSON.stringify(spec), createdAtUnixMs: wallClock() });
     } finally {
-      this.#arrived(name);
+      if (isNew) this.#arrived(name);
     }
     const created = !this.#specs.has(name);
     this.#specs.set(name, spec);

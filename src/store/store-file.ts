@@ -10,7 +10,7 @@
  */
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { reasonOf, SfsdError } from '../contracts/errors.js';
+import { assert, reasonOf, SfsdError } from '../contracts/errors.js';
 import type { FunctionRow } from '../contracts/store.js';
 import { setFileAside } from './damaged-file.js';
 import { isForeign, migrate, schemaVersion, versionOf } from './schema.js';
@@ -119,42 +119,60 @@ interface Opened {
 }
 
 function openOrSetAside({ path, now }: StoreFileOptions): Opened {
-  const first = openWhole(path);
+  let setAside = '';
+  const move = () => {
+    setAside = setFileAside(path, new Date(now));
+  };
+  const first = openWhole(path, move);
   if (first !== 'damaged') return { database: first };
+  const broken = () => {
+    throw new Error('a new file came out damaged as well; look at the disk');
+  };
+  const second = openWhole(path, broken);
+  assert(second !== 'damaged', 'a second damaged file is an error');
+  return { database: second, setAside };
+}
+
+/** Locked, whole, ours, of a version that we know. A damaged file is moved before it is closed: SQLite would take its log away. */
+function openWhole(path: string, move: () => void): SqliteDatabase | 'damaged' {
+  let database: SqliteDatabase | undefined;
   try {
-    const setAside = setFileAside(path, new Date(now));
-    const second = openWhole(path);
-    if (second === 'damaged') throw new Error('a new file came out damaged as well; look at the disk');
-    return { database: second, setAside };
+    if (prepareFile(path) === 'emptied') {
+      move();
+      return 'damaged';
+    }
+    database = openSqlite(path);
+    if (lockedAndWhole(database, path)) return database;
+    move();
+    database.close();
+    return 'damaged';
   } catch (thrown) {
+    const fault = faultOf(thrown);
+    try {
+      if (fault === 'damaged') move();
+    } catch (refused) {
+      throw coded(refused, path);
+    } finally {
+      database?.close();
+    }
+    if (fault === 'damaged') return 'damaged';
     throw coded(thrown, path);
   }
 }
 
-/** Locked, whole, ours, of a version that we know. */
-function openWhole(path: string): SqliteDatabase | 'damaged' {
-  let database: SqliteDatabase | undefined;
-  try {
-    if (prepareFile(path) === 'emptied') return 'damaged';
-    database = openSqlite(path);
-    database.pragma('locking_mode = EXCLUSIVE');
-    const found = versionOf(database);
-    if (isForeign(database)) throw new Error("it is somebody else's database, without sfsd's mark");
-    if (found > schemaVersion)
-      throw new SfsdError('SFSD_ERR_STORE_NEWER', { path, found, known: schemaVersion });
-    // The first write of a connection: it takes the lock.
-    database.pragma('journal_mode = WAL');
-    database.pragma(`journal_size_limit = ${walKeptBytes}`);
-    database.exec('BEGIN IMMEDIATE; COMMIT');
-    const [check] = database.pragma('quick_check(1)') as { readonly quick_check: string }[];
-    if (check?.quick_check === 'ok') return database;
-    database.close();
-    return 'damaged';
-  } catch (thrown) {
-    database?.close();
-    if (faultOf(thrown) === 'damaged') return 'damaged';
-    throw coded(thrown, path);
-  }
+/** Throws for what is not damaged and not to be used either. */
+function lockedAndWhole(database: SqliteDatabase, path: string): boolean {
+  database.pragma('locking_mode = EXCLUSIVE');
+  const found = versionOf(database);
+  if (isForeign(database)) throw new Error("it is somebody else's database, without sfsd's mark");
+  if (found > schemaVersion)
+    throw new SfsdError('SFSD_ERR_STORE_NEWER', { path, found, known: schemaVersion });
+  database.pragma('journal_mode = WAL');
+  database.pragma(`journal_size_limit = ${walKeptBytes}`);
+  // Takes the lock, which is then held.
+  database.exec('BEGIN IMMEDIATE; COMMIT');
+  const [check] = database.pragma('quick_check(1)') as { readonly quick_check: string }[];
+  return check?.quick_check === 'ok';
 }
 
 /** A file of ours is never empty once its first transaction is done: somebody, or a crash of the host, has cut it to nothing. */

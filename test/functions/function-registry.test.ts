@@ -1,5 +1,7 @@
 /** Definitions are checked whole, registered within a bound, and counted while they run. */
 import t from 'tap';
+import { SfsdError } from '../../src/contracts/errors.js';
+import type { FunctionRow, FunctionRows } from '../../src/contracts/store.js';
 import { FunctionRegistry } from '../../src/functions/function-registry.js';
 import { defineFunction } from '../../src/functions/function-spec.js';
 import { NoStore } from '../../src/store/no-store.js';
@@ -123,4 +125,91 @@ t.test('slots are bounded for each function, and survive its deletion', async (t
   first();
   t.equal(registry.slots.running('a'), 1, 'giving back twice gives back once');
   t.equal(registry.slots.total, 1);
+});
+
+/** Rows that a test lets through, or not. */
+class GatedRows implements FunctionRows {
+  readonly kept = new Map<string, FunctionRow>();
+  readonly setAsideNames: string[] = [];
+  gate: Promise<void> = Promise.resolve();
+
+  async put(row: FunctionRow): Promise<void> {
+    await this.gate;
+    this.kept.set(row.name, row);
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.gate;
+    this.kept.delete(name);
+  }
+
+  async setAside(name: string): Promise<void> {
+    this.setAsideNames.push(name);
+  }
+}
+
+function stored(name: string, definition: unknown): FunctionRow {
+  const text = typeof definition === 'string' ? definition : JSON.stringify(definition);
+  return { name, definition: text, createdAtUnixMs: 1 };
+}
+
+t.test('a function is registered once it is on the disk, and what it says there is all of it', async (t) => {
+  const rows = new GatedRows();
+  const registry = new FunctionRegistry({ registeredMax: 1, defaults, rows, wallClock: () => 42 });
+  let open: () => void = () => {};
+  rows.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const put = registry.put('a', { command: 'x' });
+  await t.rejects(
+    registry.put('b', { command: 'x' }),
+    { code: 'SFSD_ERR_FUNCTIONS_FULL' },
+    'its room is taken',
+  );
+  t.equal(registry.get('a'), undefined);
+  open();
+  const { spec } = await put;
+  t.equal(registry.get('a'), spec);
+  t.equal(rows.kept.get('a')?.createdAtUnixMs, 42);
+  const again = new FunctionRegistry({ registeredMax: 1, defaults, rows, wallClock: () => 43 });
+  t.same(again.load([...rows.kept.values()]), []);
+  t.same(again.get('a'), spec);
+});
+
+t.test('what the disk refuses has not happened', async (t) => {
+  const rows = new GatedRows();
+  const registry = new FunctionRegistry({ registeredMax: 2, defaults, rows, wallClock: () => 0 });
+  await registry.put('a', { command: 'x' });
+  rows.gate = Promise.reject(new SfsdError('SFSD_ERR_STORE_FAILED', { path: 'p', reason: 'full' }));
+  for (const refused of [
+    () => registry.put('a', { command: 'y' }).then(() => {}),
+    () => registry.put('b', { command: 'y' }).then(() => {}),
+    () => registry.delete('a').then(() => {}),
+  ]) {
+    await t.rejects(refused, { code: 'SFSD_ERR_STORE_FAILED' });
+  }
+  t.equal(registry.get('a')?.command, 'x');
+  t.equal(registry.size, 1);
+  rows.gate = Promise.resolve();
+  t.equal((await registry.put('b', { command: 'y' })).created, true, 'the room was given back');
+});
+
+t.test('a stored function that is not valid is set aside; the others are registered', async (t) => {
+  const rows = new GatedRows();
+  const registry = new FunctionRegistry({ registeredMax: 1, defaults, rows, wallClock: () => 0 });
+  const unusable = registry.load([
+    stored('not-json', '{"command":'),
+    stored('nothing', null),
+    stored('invalid', { command: '' }),
+    stored('wide', { command: 'x', outputMaxBytes: defaults.outputMaxBytes + 1 }),
+    stored('good', { command: 'x' }),
+  ]);
+  t.same(
+    unusable.map(({ name }) => name),
+    ['not-json', 'nothing', 'invalid'],
+  );
+  t.same(rows.setAsideNames, ['not-json', 'nothing', 'invalid']);
+  t.match(unusable[2]?.reason, 'command: an absolute path');
+  t.equal(registry.size, 2, 'also beyond a bound that was lowered');
+  t.equal(registry.get('wide')?.outputMaxBytes, defaults.outputMaxBytes, 'a bound that was lowered holds');
 });
