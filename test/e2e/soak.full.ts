@@ -184,13 +184,18 @@ t.test(
     const soak = new Soak(daemon);
     t.teardown(() => soak.close());
 
+    const stage = (name: string) =>
+      t.comment(`${name}: ${soak.count} invocations, ${soak.failures.length} failed`);
     await soak.play(arrivals(new RandomStream(seed, 'soak'), warmUpMs));
+    stage('warm');
     const began = performance.now();
     const sampling = setInterval(() => void soak.sample(pid, performance.now() - began), sampleMs);
     t.teardown(() => clearInterval(sampling));
     const first = await soak.play(arrivals(new RandomStream(seed + 1, 'soak'), segmentMs));
+    stage('first segment');
     await soak.play(arrivals(new RandomStream(seed + 2, 'soak'), totalMs - warmUpMs - 2 * segmentMs));
     const last = await soak.play(arrivals(new RandomStream(seed + 1, 'soak'), segmentMs));
+    stage('last segment');
     clearInterval(sampling);
 
     const growth = slope(soak.samples);
