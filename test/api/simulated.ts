@@ -13,7 +13,6 @@ import { SfsdError } from '../../src/contracts/errors.js';
 import type {
   ExitStatus,
   FunctionSpec,
-  FunctionStore,
   Launched,
   LaunchOutcome,
   LaunchRequest,
@@ -28,13 +27,9 @@ import type {
   SchedulingPlane,
   SchedulingStatus,
 } from '../../src/contracts/scheduling-plane.js';
-import type {
-  AsyncInvocation,
-  AsyncInvocations,
-  LostInvocation,
-  StoreStatus,
-} from '../../src/contracts/store.js';
 import { after, duration, fromMs, type Instant, instant } from '../../src/contracts/time.js';
+import { SimulatedFunctions } from './simulated-functions.js';
+import { SimulatedStore } from './simulated-store.js';
 
 interface Entry {
   readonly key: InvocationKey;
@@ -192,47 +187,6 @@ export class SimulatedPlane implements SchedulingPlane {
   }
 }
 
-export class SimulatedFunctions implements FunctionStore {
-  readonly #specs = new Map<string, FunctionSpec>();
-  readonly registeredMax: number;
-
-  constructor(registeredMax = 3) {
-    this.registeredMax = registeredMax;
-  }
-
-  async put(
-    name: string,
-    definition: unknown,
-  ): Promise<{ readonly spec: FunctionSpec; readonly created: boolean }> {
-    const spec = Object.freeze({ ...(definition as FunctionSpec), name });
-    if (spec.command === '/refused') {
-      throw new SfsdError('SFSD_ERR_FUNCTION_INVALID', { reason: 'the command is refused' });
-    }
-    const known = this.#specs.has(spec.name);
-    if (!known && this.#specs.size >= this.registeredMax) {
-      throw new SfsdError('SFSD_ERR_FUNCTIONS_FULL', { limit: this.registeredMax });
-    }
-    this.#specs.set(spec.name, spec);
-    return { spec, created: !known };
-  }
-
-  get(name: string): FunctionSpec | undefined {
-    return this.#specs.get(name);
-  }
-
-  list(): readonly FunctionSpec[] {
-    return [...this.#specs.values()];
-  }
-
-  async delete(name: string): Promise<boolean> {
-    return this.#specs.delete(name);
-  }
-
-  runningCount(): number {
-    return 0;
-  }
-}
-
 export interface Ending {
   readonly exit?: ExitStatus;
   readonly stdout?: Uint8Array | string;
@@ -322,33 +276,6 @@ function outcomeOf(
     involuntarySwitches: 4,
     rssMaxBytes: 1024,
   };
-}
-
-/** Keeps books of what it is told, and refuses when a test says so. */
-export class SimulatedStore {
-  readonly inFlight = new Map<string, AsyncInvocation>();
-  lostInvocations: readonly LostInvocation[] = [];
-  failure: SfsdError | undefined;
-
-  readonly invocations: AsyncInvocations = {
-    begin: async (invocation) => {
-      if (this.failure !== undefined) throw this.failure;
-      this.inFlight.set(`${invocation.source} ${invocation.id}`, invocation);
-    },
-    end: ({ source, id }) => void this.inFlight.delete(`${source} ${id}`),
-  };
-
-  status(): StoreStatus {
-    const path = '/var/lib/sfsd/sfsd.db';
-    return {
-      path,
-      schemaVersion: 2,
-      setAside: `${path}.damaged`,
-      rowsSetAside: 1,
-      lostInvocations: 2,
-      writeFailures: 3,
-    };
-  }
 }
 
 export interface Rig {
