@@ -28,6 +28,7 @@
  */
 import type { FfiName } from './config.js';
 import type { PolicyName } from './invocation.js';
+import type { PermissionMode, ProtectionStatus, TargetCount } from './modes.js';
 import type { FunctionUse } from './resources.js';
 import type { DecisionKind, LifeState, SchedulerCounters } from './scheduler.js';
 
@@ -49,6 +50,7 @@ export interface FunctionBody {
   readonly concurrency: number;
   readonly outputMaxBytes: number;
   readonly policy?: PolicyName;
+  readonly sliceMaxMs?: number;
 }
 
 export interface AcceptedBody {
@@ -133,6 +135,8 @@ export interface RegistrationBody {
   readonly policy?: PolicyName;
   readonly weight?: number;
   readonly expectedMs?: number;
+  /** Bounds S for this invocation. */
+  readonly sliceMaxMs?: number;
   /** Exactly one of pid (with optional tids and startTime) and cgroup. */
   readonly pid?: number;
   readonly startTime?: string;
@@ -148,8 +152,11 @@ export interface StatusBody {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly stopping: boolean;
-  readonly mode: 'fifo' | 'off';
+  readonly mode: PermissionMode;
   readonly modeReason?: string;
+  /** Targets that could not be promoted as the mode says. */
+  readonly targets: readonly TargetCount[];
+  readonly protection: ProtectionStatus;
   readonly policy: PolicyName;
   readonly sliceMs: number;
   readonly workers: readonly {

@@ -27,7 +27,7 @@ export interface ControlPriority {
 
 export function raiseControlPlane(options: ControlPriorityOptions): ControlPriority {
   const { config, libc, permission, log } = options;
-  if (permission.mode === 'off') return { close: () => {} };
+  if (!permission.daemonRealTime) return { close: () => {} };
   const self = new SelfPriority(libc, { common: config.priorities.control });
   self.assign('scheduling', options.schedulingTid, config.priorities.scheduling);
   const raise = () => {

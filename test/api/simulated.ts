@@ -129,6 +129,7 @@ export class SimulatedPlane implements SchedulingPlane {
   status(): SchedulingStatus {
     return {
       mode: 'fifo',
+      targets: [{ way: 'eevdf', reason: 'cpu-group', targets: 3 }],
       defaultPolicy: 'sfs',
       slice: fromMs(20),
       workers: [
@@ -373,6 +374,7 @@ export function rig(): Rig {
     stopping: () => world.stopping,
     version: '1.2.3',
     ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+    protection: () => ({ processes: 2, threads: 9, cpuCores: 0.25 }),
     resources: async () => resources,
     config: { functions: functionsConfig },
     logger: pino({ level: 'debug' }, sink),

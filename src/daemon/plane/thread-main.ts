@@ -7,6 +7,7 @@ import type { FfiName } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
 import type { InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type { Kernel } from '../../contracts/kernel.js';
+import type { PermissionMode } from '../../contracts/modes.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
 import { type Clock, duration } from '../../contracts/time.js';
 import { ClockReader, clockThreadCpu } from '../../linux/clock-reader.js';
@@ -15,6 +16,8 @@ import type { LaunchAccount } from '../../linux/linux-kernel.js';
 import { loadLibc } from '../../linux/load-libc.js';
 import { MonotonicClock } from '../../linux/monotonic-clock.js';
 import { Poller } from '../../linux/poller.js';
+import type { CountTarget } from '../../linux/target-refusals.js';
+import type { Favour } from '../../linux/task-promoter.js';
 import { createScheduler } from '../../scheduler/policies.js';
 import { DecisionWriter } from './decision-ring.js';
 import { PlaneState } from './plane-state.js';
@@ -39,7 +42,11 @@ export interface KernelContext {
   readonly poller: Poller;
   readonly priority: number;
   readonly roundRobin: boolean;
-  readonly realtime: boolean;
+  readonly mode: PermissionMode;
+  readonly favour: Favour | undefined;
+  /** FILTER's share of a core's time. */
+  readonly filterShare: number;
+  readonly countTarget: CountTarget;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
   readonly launches: LaunchAccount;
@@ -58,7 +65,10 @@ export interface SchedulingThreadData {
   readonly priority: number;
   readonly filterPriority: number;
   readonly roundRobin: boolean;
-  readonly realtime: boolean;
+  readonly mode: PermissionMode;
+  readonly favour: Favour | undefined;
+  /** FILTER's share of a core's time. */
+  readonly filterShare: number;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
   /** URL of a KernelModule. */
@@ -76,6 +86,11 @@ export interface FfiReport {
 export const eventfdToken = 0;
 
 const fifoResetOnFork = 1 | 0x40000000;
+const attributeWords = 12;
+const attributeFlagResetOnFork = 1;
+const niceAhead = -20;
+/** The shortest that there is: whoever wakes with it is picked first. */
+const ownSliceNs = 100_000;
 
 async function main(data: SchedulingThreadData): Promise<void> {
   const loaded = loadLibc(data.ffi);
@@ -88,7 +103,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
   };
   parentPort?.postMessage(report);
   const state = new PlaneState(data.state);
-  raise(libc, data.priority);
+  raise(libc, data);
   const clock = new MonotonicClock(libc);
   const poller = new Poller(libc);
   poller.add(data.eventfd, eventfdToken);
@@ -99,11 +114,15 @@ async function main(data: SchedulingThreadData): Promise<void> {
     poller,
     priority: data.filterPriority,
     roundRobin: data.roundRobin,
-    realtime: data.realtime,
+    mode: data.mode,
+    favour: data.favour,
+    filterShare: data.filterShare,
+    countTarget: (way, reason) => state.countTarget(way, reason),
     reserveCpus: data.reserveCpus,
     launches: {
       spawnerPid: () => state.get('spawnerPid'),
       births: () => duration(state.get('births')),
+      protectedCores: () => state.get('protectedCores'),
     },
   });
   const log = new DecisionWriter(data.decisions);
@@ -130,8 +149,25 @@ async function main(data: SchedulingThreadData): Promise<void> {
   poller.close();
 }
 
-function raise(libc: Libc, priority: number): void {
-  if (priority === 0) return;
+/** Where nothing may be real-time, the host's own tasks are what we compete with: as far ahead of them as the kernel lets us. */
+function getAhead(libc: Libc): void {
+  const words = new Uint32Array(attributeWords);
+  words[0] = words.byteLength;
+  words[2] = attributeFlagResetOnFork;
+  words[6] = ownSliceNs;
+  const bytes = new Uint8Array(words.buffer);
+  words[4] = niceAhead;
+  if (libc.schedSetattr(0, bytes) >= 0) return;
+  words[4] = 0;
+  words[2] = 0;
+  libc.schedSetattr(0, bytes);
+}
+
+function raise(libc: Libc, { priority, mode }: SchedulingThreadData): void {
+  if (priority === 0) {
+    if (mode === 'eevdf') getAhead(libc);
+    return;
+  }
   const result = libc.schedSetscheduler(0, fifoResetOnFork, priority);
   if (result < 0)
     throw new SfsdError('SFSD_ERR_PERMISSION', { reason: `sched_setscheduler failed with errno ${-result}` });
