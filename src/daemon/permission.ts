@@ -37,10 +37,21 @@ const nanosPerMs = 1e6;
 /** On top of a slice of whole microseconds: nobody else would choose it, so that ours is known again. */
 const sliceMarkNs = 21;
 
+/** What is asked of /proc and not of the kernel's calls. */
+export interface ProbeFacts {
+  readonly hasSysNice: boolean;
+  readonly isInitialUserNamespace: boolean;
+}
+
+function ownFacts(): ProbeFacts {
+  return { hasSysNice: hasSysNice(), isInitialUserNamespace: isInitialUserNamespace() };
+}
+
 export function probePermission(
   libc: Libc,
   config: Pick<SfsdConfig, 'priorities'>,
   layout: CgroupLayout,
+  facts: ProbeFacts = ownFacts(),
 ): Permission {
   const { mode: setting, realtime, scheduling } = config.priorities;
   if (!realtime) return off('priorities.realtime is false');
@@ -49,10 +60,10 @@ export function probePermission(
   const instead = (reason: string, more: Partial<Permission> = {}): Permission =>
     setting === 'fifo' ? { ...off(reason), ...more } : withoutRealTime(libc, config, reason, more);
   const own = tryOwnPriority(libc, scheduling, layout);
-  if (own.result < 0) return instead(ownDenial(own.result, layout));
-  if (!hasSysNice()) {
+  if (own.result < 0) return instead(ownDenial(own.result, layout, facts));
+  if (!facts.hasSysNice) {
     own.left?.comeBack();
-    return instead(functionsDenial(), { daemonRealTime: own.left === undefined });
+    return instead(functionsDenial(facts), { daemonRealTime: own.left === undefined });
   }
   const favour = setting === 'auto' ? favourOf(libc, config) : undefined;
   const common = { daemonRealTime: true, ...(favour === undefined ? {} : { favour }) };
@@ -130,9 +141,9 @@ function favourOf(libc: Libc, { priorities }: Pick<SfsdConfig, 'priorities'>): F
   return { nice: weighed ? priorities.eevdfNice : 0, sliceNs };
 }
 
-function ownDenial(result: number, layout: CgroupLayout): string {
+function ownDenial(result: number, layout: CgroupLayout, facts: ProbeFacts): string {
   if (result !== errnoNotPermitted) return `sched_setscheduler failed with errno ${-result}`;
-  if (!hasSysNice()) return privilegeAdvice('sched_setscheduler is denied');
+  if (!facts.hasSysNice) return privilegeAdvice('sched_setscheduler is denied', facts);
   const where =
     layout.tree('cpu')?.version === 1
       ? 'its cpu cgroup has no real-time budget and may not be left: make the v1 cpu tree writable, or give the group a cpu.rt_runtime_us'
@@ -140,12 +151,13 @@ function ownDenial(result: number, layout: CgroupLayout): string {
   return `sched_setscheduler is denied although CAP_SYS_NICE is there; ${where}`;
 }
 
-function functionsDenial(): string {
-  return privilegeAdvice('RLIMIT_RTPRIO lets the daemon be real-time, but not functions, whose limit is 0');
+function functionsDenial(facts: ProbeFacts): string {
+  const fact = 'RLIMIT_RTPRIO lets the daemon be real-time, but not functions, whose limit is 0';
+  return privilegeAdvice(fact, facts);
 }
 
-function privilegeAdvice(fact: string): string {
-  if (!isInitialUserNamespace())
+function privilegeAdvice(fact: string, facts: ProbeFacts): string {
+  if (!facts.isInitialUserNamespace)
     return `${fact}, and this is not the initial user namespace: run sfsd on the host itself`;
   return `${fact}, and CAP_SYS_NICE is missing: run as root, or add AmbientCapabilities=CAP_SYS_NICE to the unit`;
 }

@@ -158,7 +158,11 @@ export class LinuxKernel implements Kernel {
       aheadInPauses: niceIsWithinSession(),
       ...(favour === undefined ? {} : { favour: { ...favour, always: !isRealTime(this.#mode) } }),
       privileged,
-      refusals: new TargetRefusals({ privileged, mayFavour: favour !== undefined, count: countTarget }),
+      refusals: new TargetRefusals({
+        privileged,
+        mayFavour: favour !== undefined && isRealTime(this.#mode),
+        count: countTarget,
+      }),
       ...(journal === undefined ? {} : { journal }),
     });
   }

@@ -23,6 +23,7 @@ export const schedFifo = 1;
 export const schedRoundRobin = 2;
 export const schedResetOnFork = 0x40000000;
 
+const schedIdle = 5;
 const schedDeadline = 6;
 const attributeFlagResetOnFork = 1;
 /** The highest weight that the fair scheduler knows. What is born under it starts at nice 0: SCHED_RESET_ON_FORK. */
@@ -207,6 +208,11 @@ export class TaskPromoter {
   }
 
   #restore(task: TaskHandle, saved: SavedScheduling, niceChanged: boolean): void {
+    // The kernel leaves the slice of a task alone that becomes SCHED_IDLE, so it has to be its own by then.
+    if (task.policy === favoured && (saved.policy & ~schedResetOnFork) === schedIdle) {
+      this.#returnToFair(task.tid, saved.policy & schedResetOnFork);
+      this.#restoreSlice(task.tid, saved.runtimeNs);
+    }
     if (!this.#returnToFair(task.tid, saved.policy)) return;
     if (niceChanged) this.#libc.setpriority(task.tid, saved.nice);
     this.#restoreSlice(task.tid, saved.runtimeNs);
