@@ -58,7 +58,7 @@ export function probePermission(
   if (setting === 'off') return off('priorities.mode is off');
   if (setting === 'eevdf') return withoutRealTime(libc, config, 'priorities.mode is eevdf');
   const instead = (reason: string, more: Partial<Permission> = {}): Permission =>
-    setting === 'fifo' ? { ...off(reason), ...more } : withoutRealTime(libc, config, reason, more);
+    setting === 'fifo' ? off(reason) : withoutRealTime(libc, config, reason, more);
   const own = tryOwnPriority(libc, scheduling, layout);
   if (own.result < 0) return instead(ownDenial(own.result, layout, facts));
   if (!facts.hasSysNice) {
@@ -95,10 +95,7 @@ function withoutRealTime(
 ): Permission {
   const favour = favourOf(libc, config);
   if (favour === undefined)
-    return {
-      ...off(`${reason}. Mode eevdf needs Linux 6.12 for slices, or CAP_SYS_NICE for weights`),
-      ...more,
-    };
+    return off(`${reason}. Mode eevdf needs Linux 6.12 for slices, or CAP_SYS_NICE for weights`);
   return { mode: 'eevdf', reason, daemonRealTime: false, favour, ...more };
 }
 

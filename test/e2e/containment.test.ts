@@ -60,6 +60,29 @@ t.test('spinners of many threads are demoted on time, and the API answers meanwh
   }
 });
 
+t.test('so they are where nothing may be real-time', { skip }, async (t) => {
+  const settings = [`scheduler.sliceFixedMs=${sliceMs}`, 'priorities.mode=eevdf'];
+  const daemon = await DaemonUnderTest.start(settings);
+  t.teardown(() => daemon.stop());
+  const spinner = await startBounded(8, [burn, '4000', '--threads', '24']);
+  const json = [{ id: 'spin', functionName: 'spin', pid: spinner.pid }];
+  await daemon.request('POST', '/v1/invocations', { json });
+  let worstMs = 0;
+  for (let asked = 0; asked < 20; asked += 1) {
+    worstMs = Math.max(worstMs, await timed(() => daemon.get('/v1/status')));
+    await sleep(25);
+  }
+  t.ok(worstMs < answerMaxMs, `the API answered within ${worstMs.toFixed(1)} ms`);
+  for (let waited = 0; waited < 80 && standingOf(spinner.pid).includes('nice -15'); waited += 1)
+    await sleep(25);
+  t.match(standingOf(spinner.pid), /^OTHER nice 0/, 'demoted, and its weight is what it was');
+  process.kill(spinner.pid, 'SIGKILL');
+  await spinner.ended;
+  const { decisions } = JSON.parse((await daemon.get('/v1/invocations/spin/decisions')).text);
+  const demoted = decisions.find(({ kind }: { kind: string }) => kind === 'demoted');
+  t.ok(demoted?.cpuMs > sliceMs * 0.9 && demoted?.cpuMs < sliceMs + 100, `after ${demoted?.cpuMs} ms of CPU`);
+});
+
 t.test('a maximum slice of its own ends a function early; policy cfs keeps it out', { skip }, async (t) => {
   const daemon = await DaemonUnderTest.start([`scheduler.sliceFixedMs=${sliceMs}`]);
   t.teardown(() => daemon.stop());

@@ -86,11 +86,6 @@ export interface FfiReport {
 export const eventfdToken = 0;
 
 const fifoResetOnFork = 1 | 0x40000000;
-const attributeWords = 12;
-const attributeFlagResetOnFork = 1;
-const niceAhead = -20;
-/** The shortest that there is: whoever wakes with it is picked first. */
-const ownSliceNs = 100_000;
 
 async function main(data: SchedulingThreadData): Promise<void> {
   const loaded = loadLibc(data.ffi);
@@ -103,7 +98,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
   };
   parentPort?.postMessage(report);
   const state = new PlaneState(data.state);
-  raise(libc, data);
+  raise(libc, data.priority);
   const clock = new MonotonicClock(libc);
   const poller = new Poller(libc);
   poller.add(data.eventfd, eventfdToken);
@@ -149,25 +144,8 @@ async function main(data: SchedulingThreadData): Promise<void> {
   poller.close();
 }
 
-/** Where nothing may be real-time, the host's own tasks are what we compete with: as far ahead of them as the kernel lets us. */
-function getAhead(libc: Libc): void {
-  const words = new Uint32Array(attributeWords);
-  words[0] = words.byteLength;
-  words[2] = attributeFlagResetOnFork;
-  words[6] = ownSliceNs;
-  const bytes = new Uint8Array(words.buffer);
-  words[4] = niceAhead;
-  if (libc.schedSetattr(0, bytes) >= 0) return;
-  words[4] = 0;
-  words[2] = 0;
-  libc.schedSetattr(0, bytes);
-}
-
-function raise(libc: Libc, { priority, mode }: SchedulingThreadData): void {
-  if (priority === 0) {
-    if (mode === 'eevdf') getAhead(libc);
-    return;
-  }
+function raise(libc: Libc, priority: number): void {
+  if (priority === 0) return;
   const result = libc.schedSetscheduler(0, fifoResetOnFork, priority);
   if (result < 0)
     throw new SfsdError('SFSD_ERR_PERMISSION', { reason: `sched_setscheduler failed with errno ${-result}` });
