@@ -20,6 +20,7 @@ export interface ControlPriorityOptions {
   readonly log: Logger;
   /** Kernel thread id of the scheduling thread. */
   readonly schedulingTid: number;
+  readonly spawnerPid: () => number | undefined;
 }
 
 export interface ControlPriority {
@@ -29,7 +30,7 @@ export interface ControlPriority {
 
 export function raiseControlPlane(options: ControlPriorityOptions): ControlPriority {
   const { config, libc, permission, log } = options;
-  if (!permission.daemonRealTime) return permission.mode === 'eevdf' ? favour(libc) : { close: () => {} };
+  if (!permission.daemonRealTime) return permission.mode === 'eevdf' ? favour(options) : { close: () => {} };
   const self = new SelfPriority(libc, { common: config.priorities.control });
   self.assign('scheduling', options.schedulingTid, config.priorities.scheduling);
   const raise = () => {
@@ -50,10 +51,14 @@ export function raiseControlPlane(options: ControlPriorityOptions): ControlPrior
   };
 }
 
-/** All threads of the process, the scheduling thread too. They end with the daemon, so there is nothing to give back. */
-function favour(libc: Libc): ControlPriority {
+/** All threads of the process, the scheduling thread too, and the spawner, whose children are reset at birth. They end with the daemon, so there is nothing to give back. */
+function favour({ libc, spawnerPid }: ControlPriorityOptions): ControlPriority {
   const self = new SelfFavour(libc);
-  self.raise();
-  const timer = setInterval(() => self.raise(), raiseIntervalMs).unref();
+  const raise = () => {
+    const pid = spawnerPid();
+    self.raise(pid === undefined ? [] : [pid]);
+  };
+  raise();
+  const timer = setInterval(raise, raiseIntervalMs).unref();
   return { close: () => clearInterval(timer) };
 }

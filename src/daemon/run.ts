@@ -128,7 +128,14 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   });
   releases.push('functions', () => room.close());
   accounts.countSpawner(() => room.spawnerPid);
-  const priority = raiseControlPlane({ config, libc, permission, log, schedulingTid: scheduling.tid });
+  const priority = raiseControlPlane({
+    config,
+    libc,
+    permission,
+    log,
+    schedulingTid: scheduling.tid,
+    spawnerPid: () => room.spawnerPid,
+  });
   releases.push('priority', async () => priority.close());
   const protection = await startProtection({
     config,

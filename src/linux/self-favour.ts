@@ -1,5 +1,5 @@
 /**
- * The daemon's own threads where nothing may be real-time (mode eevdf): as far ahead under the fair scheduler as the kernel lets them. They
+ * The daemon's own threads, and its spawner, where nothing may be real-time (mode eevdf): as far ahead under the fair scheduler as the kernel lets them. They
  * compete with the functions that they favour: beside 24 spinning threads at nice -15 the API was seen to answer after 2.5 s without it.
  *
  * Reset-on-fork, which needs no privilege to be set, keeps weight and slice from what is started later: a new spawner, or a late
@@ -24,9 +24,12 @@ export class SelfFavour {
     this.#libc = libc;
   }
 
-  /** One call for each thread that is ahead already. */
-  raise(): void {
-    for (const tid of readdirSync('/proc/self/task').map(Number)) {
+  /**
+   * One call for each thread that is ahead already.
+   * @param others processes of one thread.
+   */
+  raise(others: readonly number[]): void {
+    for (const tid of [...readdirSync('/proc/self/task').map(Number), ...others]) {
       if (this.#libc.schedGetattr(tid, this.#bytes) < 0 || this.#words[6] === sliceNs) continue;
       const nice = (this.#words[4] ?? 0) | 0;
       // Without CAP_SYS_NICE a slice is all that can be had.

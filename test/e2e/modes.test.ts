@@ -257,6 +257,19 @@ t.test('priorities.mode=eevdf and off are kept to, whatever is permitted', { ski
     reason: /^priorities.mode is eevdf$/,
     promoted: favoured,
     settings: ['priorities.mode=eevdf'],
+    also: async (daemon) => {
+      const script = 'chrt -p $$; ps -o ni= -p $$';
+      await daemon.putFunction('plain', { command: '/bin/sh', args: ['-c', script], policy: 'cfs' });
+      const { stdoutBase64 } = await daemon.invoke('plain', '');
+      const text = Buffer.from(stdoutBase64, 'base64').toString();
+      t.match(text, /policy: SCHED_OTHER\n/, 'born without reset-on-fork');
+      t.match(text, /^\s*0$/m, 'and at nice 0');
+      const { pid } = await daemon.status();
+      t.ok(
+        standingsOf(pid).every((standing) => standing.startsWith('OTHER reset nice -20 slice 0.1 ms')),
+        standingsOf(pid).join(),
+      );
+    },
   });
   await expectMode(t, [], {
     mode: 'off',
