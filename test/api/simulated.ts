@@ -374,7 +374,7 @@ export function rig(): Rig {
     stopping: () => world.stopping,
     version: '1.2.3',
     ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
-    protection: () => ({ processes: 2, threads: 9, cpuCores: 0.25 }),
+    protection: () => protection,
     resources: async () => resources,
     config: { functions: functionsConfig },
     logger: pino({ level: 'debug' }, sink),
