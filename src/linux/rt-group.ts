@@ -16,7 +16,7 @@
  *
  * On cgroup2 there is no such knob: real-time tasks must be in the root group, and what is not goes the way of mode eevdf.
  */
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CgroupLayout } from './cgroup-layout.js';
 import type { Libc } from './libc.js';
@@ -105,6 +105,8 @@ export class RtGroup {
   }
 
   #prepare(): boolean {
+    // Another daemon may have left last, and removed it.
+    if (this.#ready === true && !existsSync(this.#directory)) this.#ready = undefined;
     this.#ready ??= this.#make();
     return this.#ready;
   }

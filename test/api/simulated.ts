@@ -29,6 +29,7 @@ import type {
   SchedulingStatus,
 } from '../../src/contracts/scheduling-plane.js';
 import { after, duration, fromMs, type Instant, instant } from '../../src/contracts/time.js';
+import { hostMode, hostPorts } from './simulated-host.js';
 
 interface Entry {
   readonly key: InvocationKey;
@@ -128,8 +129,7 @@ export class SimulatedPlane implements SchedulingPlane {
 
   status(): SchedulingStatus {
     return {
-      mode: 'fifo',
-      targets: [{ way: 'eevdf', reason: 'cpu-group', targets: 3 }],
+      ...hostMode,
       defaultPolicy: 'sfs',
       slice: fromMs(20),
       workers: [
@@ -372,9 +372,7 @@ export function rig(): Rig {
     },
     daemonUid,
     stopping: () => world.stopping,
-    version: '1.2.3',
-    ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
-    protection: () => protection,
+    ...hostPorts,
     resources: async () => resources,
     config: { functions: functionsConfig },
     logger: pino({ level: 'debug' }, sink),

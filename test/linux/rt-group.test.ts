@@ -93,7 +93,9 @@ t.test('our group has what FILTER may use and a little more, or is not there at 
   const greedy = new RtGroup(CgroupLayout.detect(), { libc, name: `${name}-2`, filterShare: 0.5 });
   t.equal(greedy.homeOf(process.pid), undefined, 'a second half is not left');
   t.notOk(existsSync(join(mount, `${name}-2`)));
-  group.take(process.pid);
+  rmdirSync(join(mount, name));
+  t.equal(group.homeOf(process.pid), path, 'one that another daemon removed is made again');
+  t.ok(group.take(process.pid));
   group.close();
   t.equal(cpuGroupOf(process.pid), '/', 'who is left over goes to the root');
   t.notOk(existsSync(join(mount, name)));
