@@ -134,6 +134,7 @@ t.test('a daemon in a cpu cgroup without a real-time budget leaves it', { skip: 
 });
 
 t.test('a target in such a cgroup is promoted in a group of ours', { skip: skipGroups }, async (t) => {
+  const shared = existsSync(join(mount, 'sfsd-filter'));
   const { wrapper } = poorGroup(t, 'target');
   await expectMode(t, [], {
     mode: 'fifo',
@@ -141,10 +142,14 @@ t.test('a target in such a cgroup is promoted in a group of ours', { skip: skipG
     targetWrapper: wrapper,
     targets: [{ way: 'cgroup', reason: 'cpu-group', targets: 1 }],
   });
-  t.notOk(existsSync(join(mount, 'sfsd-filter')), 'which is gone afterwards');
+  if (!shared) t.notOk(existsSync(join(mount, 'sfsd-filter')), 'which is gone afterwards');
 });
 
 t.test('a target for which no budget is left gets a weight and a slice', { skip: skipGroups }, async (t) => {
+  if (existsSync(join(mount, 'sfsd-filter'))) {
+    t.skip('needs a host whose real-time budget no other daemon holds', () => {});
+    return;
+  }
   const { wrapper } = poorGroup(t, 'unlucky');
   const rich = join(mount, `sfsd-test-rich-${process.pid}`);
   mkdirSync(rich);
