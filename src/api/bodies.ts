@@ -104,6 +104,8 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     stopping: ports.stopping(),
     mode: status.mode,
     ...(status.modeReason === undefined ? {} : { modeReason: status.modeReason }),
+    targets: status.targets,
+    protection: ports.protection(),
     policy: status.defaultPolicy,
     sliceMs: toMs(status.slice),
     workers: status.workers.map((worker) => workerBody(worker, now)),

@@ -12,6 +12,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaunchOutcome } from '../contracts/function.js';
 import type { StatusBody } from '../contracts/http.js';
+import { isRealTime, permissionModes } from '../contracts/modes.js';
 import type { FunctionUse } from '../contracts/resources.js';
 import type { SchedulerCounters } from '../contracts/scheduler.js';
 import { turnaroundMs } from './bodies.js';
@@ -172,9 +173,10 @@ function schedulerReadings(registry: Registry): readonly Reading[] {
     gauge('sfsd_live', 'Live invocations in any state.', (s) => s.live),
     gauge('sfsd_live_max', 'Bound on live invocations; beyond it requests get 429.', (s) => s.liveMax),
     gauge('sfsd_blocked', 'Invocations whose threads all sleep.', (s) => s.blocked),
-    gauge('sfsd_mode_fifo', '1: invocations are promoted to SCHED_FIFO; 0: the mode is off.', (s) =>
-      Number(s.mode === 'fifo'),
+    gauge('sfsd_mode_fifo', '1: invocations are promoted to SCHED_FIFO; 0: they are not.', (s) =>
+      Number(isRealTime(s.mode)),
     ),
+    ...modeReadings(registry),
     gauge('sfsd_budget_paused', '1 while the FILTER budget holds all promoted groups down.', (s) =>
       Number(s.budget.paused),
     ),
@@ -333,6 +335,37 @@ function functionUse(registry: Registry, labels: BoundedLabels): Reading {
     for (const { functionName, ...use } of resources.functions) add(labels.of(functionName), use);
     if (resources.others.functions > 0) add('other', resources.others);
   };
+}
+
+/** The mode, and what could not be promoted as it says; protected processes. */
+function modeReadings(registry: Registry): readonly Reading[] {
+  const gauge = gaugesOf(registry);
+  const mode = new Gauge({
+    name: 'sfsd_mode',
+    help: '1 for the permission mode that is in force, 0 for the others.',
+    labelNames: ['mode'],
+    registers: [registry],
+  });
+  const targets = new Counter({
+    name: 'sfsd_targets_total',
+    help: 'Targets that could not be promoted as the mode says, by what was done instead and why.',
+    labelNames: ['way', 'reason'],
+    registers: [registry],
+  });
+  return [
+    (s) => {
+      for (const name of permissionModes) mode.set({ mode: name }, Number(name === s.mode));
+      targets.reset();
+      for (const { way, reason, targets: count } of s.targets) targets.inc({ way, reason }, count);
+    },
+    gauge('sfsd_protected_processes', 'Processes held above FILTER.', (s) => s.protection.processes),
+    gauge('sfsd_protected_threads', 'Their threads.', (s) => s.protection.threads),
+    gauge(
+      'sfsd_protected_cpu_cores',
+      'Cores that they use; taken off the gaps of the FILTER budget.',
+      (s) => s.protection.cpuCores,
+    ),
+  ];
 }
 
 function info(registry: Registry): Reading {

@@ -27,6 +27,8 @@ export interface FunctionSpec {
   readonly outputMaxBytes: number;
   /** Absent: the daemon's default policy. */
   readonly policy?: PolicyName;
+  /** Most CPU time that an invocation of it may use in FILTER; absent: S alone counts. */
+  readonly sliceMaxMs?: number;
 }
 
 /** Registered functions, by name. functions/ implements it; the API is given it. */

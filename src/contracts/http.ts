@@ -28,6 +28,7 @@
  */
 import type { FfiName } from './config.js';
 import type { PolicyName } from './invocation.js';
+import type { PermissionMode, ProtectionStatus, TargetCount } from './modes.js';
 import type { FunctionUse } from './resources.js';
 import type { DecisionKind, LifeState, SchedulerCounters } from './scheduler.js';
 import type { StoreStatus } from './store.js';
@@ -50,6 +51,7 @@ export interface FunctionBody {
   readonly concurrency: number;
   readonly outputMaxBytes: number;
   readonly policy?: PolicyName;
+  readonly sliceMaxMs?: number;
 }
 
 export interface AcceptedBody {
@@ -134,6 +136,8 @@ export interface RegistrationBody {
   readonly policy?: PolicyName;
   readonly weight?: number;
   readonly expectedMs?: number;
+  /** Bounds S for this invocation. */
+  readonly sliceMaxMs?: number;
   /** Exactly one of pid (with optional tids and startTime) and cgroup. */
   readonly pid?: number;
   readonly startTime?: string;
@@ -149,8 +153,11 @@ export interface StatusBody {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly stopping: boolean;
-  readonly mode: 'fifo' | 'off';
+  readonly mode: PermissionMode;
   readonly modeReason?: string;
+  /** Targets that could not be promoted as the mode says. */
+  readonly targets: readonly TargetCount[];
+  readonly protection: ProtectionStatus;
   readonly policy: PolicyName;
   readonly sliceMs: number;
   readonly workers: readonly {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { FunctionStore, Launch } from '../contracts/function.js';
+import { isRealTime } from '../contracts/modes.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
 import type { Store } from '../contracts/store.js';
 import { type Clock, type Duration, duration, type Tick } from '../contracts/time.js';
@@ -78,7 +79,7 @@ export class FunctionRoom {
       const spawner = await Spawner.start({
         libc,
         programPath: spawnerPath,
-        priority: permission.mode === 'fifo' ? config.priorities.spawner : 0,
+        priority: isRealTime(permission.mode) ? config.priorities.spawner : 0,
         sessionNice: config.priorities.sessionNice,
         account: (pid, birthsUs) => countLaunches(pid, duration(birthsUs)),
         report: (event) => (event.event === 'spawner_lost' ? log.error(event) : log.info(event)),

@@ -29,6 +29,7 @@ import type {
 } from '../../src/contracts/scheduling-plane.js';
 import { after, duration, fromMs, type Instant, instant } from '../../src/contracts/time.js';
 import { SimulatedFunctions } from './simulated-functions.js';
+import { hostMode, hostPorts } from './simulated-host.js';
 import { SimulatedStore } from './simulated-store.js';
 
 interface Entry {
@@ -129,7 +130,7 @@ export class SimulatedPlane implements SchedulingPlane {
 
   status(): SchedulingStatus {
     return {
-      mode: 'fifo',
+      ...hostMode,
       defaultPolicy: 'sfs',
       slice: fromMs(20),
       workers: [
@@ -337,8 +338,7 @@ export function rig(): Rig {
     },
     daemonUid,
     stopping: () => world.stopping,
-    version: '1.2.3',
-    ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+    ...hostPorts,
     resources: async () => resources,
     config: { functions: functionsConfig },
     logger: pino({ level: 'debug' }, sink),

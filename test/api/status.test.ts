@@ -31,6 +31,8 @@ t.test('status tells of the plane in milliseconds and shares', async (t) => {
     pid: process.pid,
     stopping: false,
     mode: 'fifo',
+    targets: [{ way: 'eevdf', reason: 'cpu-group', targets: 3 }],
+    protection: { processes: 2, threads: 9, cpuCores: 0.25 },
     policy: 'sfs',
     sliceMs: 20,
     queueLength: 3,
@@ -81,6 +83,11 @@ t.test('metrics follow the plane and count what was answered', async (t) => {
   t.match(headers['content-type'], /^text\/plain; version=0\.0\.4/);
   const text = bytes.toString();
   for (const line of [
+    'sfsd_mode{mode="fifo"} 1',
+    'sfsd_mode{mode="eevdf"} 0',
+    'sfsd_targets_total{way="eevdf",reason="cpu-group"} 3',
+    'sfsd_protected_processes 2',
+    'sfsd_protected_cpu_cores 0.25',
     'sfsd_info{version="1.2.3",mode="fifo",policy="sfs"} 1',
     'sfsd_slice_seconds 0.02',
     'sfsd_workers 2',

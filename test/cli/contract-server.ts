@@ -30,6 +30,8 @@ export const statusBody: StatusBody = {
   uptimeMs: 7_384_000,
   stopping: false,
   mode: 'fifo',
+  targets: [],
+  protection: { processes: 0, threads: 0, cpuCores: 0 },
   policy: 'sfs',
   sliceMs: 12.345,
   workers: [

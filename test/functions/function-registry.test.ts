@@ -37,6 +37,7 @@ t.test('all fields are taken as given', async (t) => {
     concurrency: 1,
     outputMaxBytes: 0,
     policy: 'cfs',
+    sliceMaxMs: 12.5,
   };
   t.same(define(whole), whole);
 });
@@ -54,6 +55,7 @@ t.test('every fault is listed at once', async (t) => {
     concurrency: 1.5,
     outputMaxBytes: 5000,
     policy: 'fifo',
+    sliceMaxMs: 0.1,
     surprise: true,
   };
   const fields = [...Object.keys(definition), 'env "A="', 'env "B"'].filter((field) => field !== 'env');

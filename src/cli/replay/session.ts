@@ -13,6 +13,7 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert, reasonOf, SfsdError } from '../../contracts/errors.js';
+import { isRealTime } from '../../contracts/modes.js';
 import type { ReplayPolicy, Submit } from '../../contracts/replay.js';
 import type { Clock, Instant } from '../../contracts/time.js';
 import { fromMs } from '../../contracts/time.js';
@@ -250,7 +251,7 @@ async function calibrated(
 /** A daemon that may promote nothing leaves all to the fair scheduler: its SFS would be CFS under another name. */
 async function expectRealTime(client: SfsdClient): Promise<void> {
   const { mode, modeReason } = await client.status();
-  if (mode === 'off')
+  if (!isRealTime(mode))
     throw new SfsdError('SFSD_ERR_PERMISSION', {
       reason: `${modeReason ?? 'the daemon does not say why'}; only --policy cfs can be replayed`,
     });
