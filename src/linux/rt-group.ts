@@ -31,6 +31,9 @@ const periodUsDefault = 1_000_000;
 /** Threads looked at in one sweep; more than that many cannot be left over, because groups are released first. */
 const leftoversMax = 4096;
 
+/** Threads that are refused before a group that could not be made is tried once more. */
+const refusalsPerTry = 64;
+
 const realTimePolicies = [1, 2];
 const resetOnFork = 0x40000000;
 
@@ -47,6 +50,7 @@ export class RtGroup {
   readonly #directory: string;
   readonly #filterShare: number;
   #ready: boolean | undefined;
+  #refusals = 0;
 
   /** Nothing is made on the host before the first `homeOf`. */
   constructor(layout: CgroupLayout, options: RtGroupOptions) {
@@ -107,6 +111,8 @@ export class RtGroup {
   #prepare(): boolean {
     // Another daemon may have left last, and removed it.
     if (this.#ready === true && !existsSync(this.#directory)) this.#ready = undefined;
+    // A budget comes free some time after its group was removed.
+    if (this.#ready === false && ++this.#refusals % refusalsPerTry === 0) this.#ready = undefined;
     this.#ready ??= this.#make();
     return this.#ready;
   }
