@@ -104,6 +104,8 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     stopping: ports.stopping(),
     mode: status.mode,
     ...(status.modeReason === undefined ? {} : { modeReason: status.modeReason }),
+    targets: status.targets,
+    protection: ports.protection(),
     policy: status.defaultPolicy,
     sliceMs: toMs(status.slice),
     workers: status.workers.map((worker) => workerBody(worker, now)),
@@ -117,6 +119,7 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     loop: loopBody(status),
     cpu: cpuBody(status),
     functions: { registered: ports.functions.list().length, running: ports.functions.runningCount() },
+    store: ports.store.status(),
     ffi: ports.ffi,
     resources: { atMs: atMs(resources.at), functions: resources.functions, others: resources.others },
   };

@@ -21,9 +21,15 @@ export function errorBody(error: SfsdError): ErrorBody {
   return { code: error.code, message: error.message };
 }
 
+/** Seconds; undefined when the same request would fail again. */
+export function retryAfterOf({ status }: SfsdError): number | undefined {
+  return status === 429 || status === 503 ? retryAfterSeconds : undefined;
+}
+
 /** Sends a coded error, with what else the answer should hold. */
 export function sendError(reply: FastifyReply, error: SfsdError, extra: { readonly stderr?: string } = {}) {
-  if (error.status === 429 || error.status === 503) reply.header('retry-after', retryAfterSeconds);
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   return reply
     .code(error.status)
     .type('application/json')

@@ -40,6 +40,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
             'SFSD_ERR_BODY_TOO_LARGE',
             'SFSD_ERR_MEDIA_TYPE',
             'SFSD_ERR_FUNCTIONS_FULL',
+            'SFSD_ERR_STORE_FAILED',
           ),
         },
       },
@@ -50,7 +51,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
         throw new SfsdError('SFSD_ERR_REQUEST_INVALID', {
           reason: `body/name is not the name in the path, ${name}`,
         });
-      const { spec, created } = ports.functions.put(name, request.body);
+      const { spec, created } = await ports.functions.put(name, request.body);
       return reply.code(created ? 201 : 200).send(spec satisfies FunctionBody);
     },
   );
@@ -105,13 +106,14 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
             'SFSD_ERR_FUNCTION_UNKNOWN',
             'SFSD_ERR_BODY_TOO_LARGE',
             'SFSD_ERR_MEDIA_TYPE',
+            'SFSD_ERR_STORE_FAILED',
           ),
         },
       },
     },
     async (request, reply) => {
       const { name } = request.params;
-      if (!ports.functions.delete(name)) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name });
+      if (!(await ports.functions.delete(name))) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name });
       return reply.code(204).send();
     },
   );

@@ -7,8 +7,10 @@ import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { Credentials, FunctionStore, Launch } from '../contracts/function.js';
 import type { FfiBody } from '../contracts/http.js';
+import type { ProtectionStatus } from '../contracts/modes.js';
 import type { ResourceView } from '../contracts/resources.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { Store } from '../contracts/store.js';
 
 /** The start time of a pid, for registrations that name a pid alone. */
 export type Identify = (pid: number) => { readonly startTime: string } | 'gone' | 'denied';
@@ -19,6 +21,7 @@ export type PeerOf = (socket: Socket) => Credentials;
 export interface ApiPorts {
   readonly functions: FunctionStore;
   readonly launch: Launch;
+  readonly store: Pick<Store, 'invocations' | 'lostInvocations' | 'status'>;
   readonly plane: SchedulingPlane;
   readonly identify: Identify;
   readonly peerOf: PeerOf;
@@ -28,6 +31,8 @@ export interface ApiPorts {
   readonly stopping: () => boolean;
   readonly version: string;
   readonly ffi: FfiBody;
+  /** Processes held above FILTER. */
+  readonly protection: () => ProtectionStatus;
   /** What the live invocations of each function use; read at most once a second, and only when asked. */
   readonly resources: () => Promise<ResourceView>;
   readonly config: Pick<SfsdConfig, 'functions'>;

@@ -108,7 +108,7 @@ function newInvocation(
   item: RegistrationBody,
   options: { readonly source: string; readonly arrivedAt: Instant; readonly identify: Identify },
 ): NewInvocation {
-  const { id, functionName, policy, weight, expectedMs } = item;
+  const { id, functionName, policy, weight, expectedMs, sliceMaxMs } = item;
   return {
     id,
     source: options.source,
@@ -118,6 +118,7 @@ function newInvocation(
     ...(policy === undefined ? {} : { policy }),
     ...(weight === undefined ? {} : { weight }),
     ...(expectedMs === undefined ? {} : { expected: fromMs(expectedMs) }),
+    ...(sliceMaxMs === undefined ? {} : { sliceMax: fromMs(sliceMaxMs) }),
   };
 }
 

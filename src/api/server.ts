@@ -6,6 +6,7 @@
  *    +- open        status, health, metrics, description: for everybody who can connect
  *    +- guarded     everything else: root and the daemon's own uid, checked before a body is read
  *        +- raw         invocations of functions: their own content type parser
+ *        +- stream      many of them over one upgraded connection, past fastify
  */
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
 import type { ApiContext } from './context.js';
@@ -14,6 +15,7 @@ import { answer, answerBrokenRequest, installErrorHandlers } from './errors.js';
 import { functionRoutes } from './function-routes.js';
 import { invocationRoutes } from './invocation-routes.js';
 import { invokeRoutes } from './invoke-routes.js';
+import { tellOfLost } from './lost-invocations.js';
 import { Metrics } from './metrics.js';
 import { describeApi, openapiRoutes } from './openapi.js';
 import type { ApiPorts } from './ports.js';
@@ -22,6 +24,7 @@ import { Results } from './results.js';
 import { Runs } from './runs.js';
 import { sharedSchemas } from './schemas.js';
 import { statusRoutes } from './status-routes.js';
+import { openStreamDoor, streamRoutes } from './stream-door.js';
 import { schemaCompiler } from './validation.js';
 
 /** Bounds on what one client, slow or hostile, can hold. Overridden by tests only. */
@@ -73,9 +76,11 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
     metrics: new Metrics(),
     connectionsDropped: () => connectionsDropped,
   };
+  tellOfLost(context);
   installErrorHandlers(app);
   closeConnectionsAtEnd(app);
   recordRequests(app, context);
+  openStreamDoor(app, context);
   app.register(async (root) => {
     await describeApi(root, { version: ports.version });
     await root.register(openapiRoutes);
@@ -136,6 +141,7 @@ async function guardedRoutes(app: FastifyInstance, context: ApiContext): Promise
   await app.register(registrationRoutes, context);
   await app.register(invocationRoutes, context);
   await app.register(invokeRoutes, context);
+  await app.register(streamRoutes);
 }
 
 /** An answer that is sent while the server closes is its connection's last; else the connection would idle on. */

@@ -20,6 +20,7 @@ interface PutFlags {
   readonly concurrency?: number;
   readonly outputMax?: number;
   readonly policy?: PolicyName;
+  readonly sliceMax?: number;
 }
 
 export function addFunctionCommand(program: Command, context: CliContext): void {
@@ -44,7 +45,14 @@ function addPut(group: Command, context: CliContext): void {
     .option('--timeout <time>', 'killed after this, for example 30s; 0 is never', parseTimeMs)
     .option('--concurrency <count>', 'most instances at once', parseCount)
     .option('--output-max <size>', 'output beyond this is dropped', parseBytes)
-    .addOption(new Option('--policy <policy>', 'default: the daemon’s').choices(policyNames))
+    .addOption(
+      new Option('--policy <policy>', 'cfs opts out of FILTER (default: the daemon’s)').choices(policyNames),
+    )
+    .option(
+      '--slice-max <time>',
+      'most CPU time in FILTER for each invocation, for example 50ms',
+      parseTimeMs,
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  sfsd function put hello --command cat\n  sfsd function put shout --command python3 --arg -c --arg "print(input().upper())" --memory 128MiB --timeout 30s',
@@ -104,7 +112,7 @@ function addDelete(group: Command, context: CliContext): void {
 
 /** Only what was asked for: the daemon fills in its configured defaults. */
 function definition(flags: PutFlags): Partial<FunctionBody> {
-  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy } = flags;
+  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy, sliceMax } = flags;
   return {
     command,
     args: flags.arg ?? [],
@@ -116,6 +124,7 @@ function definition(flags: PutFlags): Partial<FunctionBody> {
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(outputMax === undefined ? {} : { outputMaxBytes: outputMax }),
     ...(policy === undefined ? {} : { policy }),
+    ...(sliceMax === undefined ? {} : { sliceMaxMs: sliceMax }),
   };
 }
 
@@ -167,6 +176,7 @@ function facts(body: FunctionBody): string[][] {
     ['concurrency', String(body.concurrency)],
     ['output', `at most ${bytesText(body.outputMaxBytes)}`],
     ['policy', body.policy ?? 'default'],
+    ['slice', body.sliceMaxMs === undefined ? 'S' : `at most ${timeText(body.sliceMaxMs)}`],
   ];
 }
 

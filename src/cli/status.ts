@@ -62,6 +62,8 @@ function facts(status: StatusBody): string[][] {
   const share = (ms: number): string => shareText(cpu.elapsedMs > 0 ? ms / (cpu.elapsedMs * cpu.cores) : 0);
   return [
     ['mode', status.modeReason === undefined ? status.mode : `${status.mode}: ${status.modeReason}`],
+    ...targetRows(status),
+    ...protectionRows(status),
     ['policy', status.policy],
     ['FFI', ffiText(status)],
     ['slice S', timeText(status.sliceMs)],
@@ -88,6 +90,34 @@ function facts(status: StatusBody): string[][] {
     ],
     ...(status.decisionsLost === 0 ? [] : [['decisions', `${status.decisionsLost} lost by the log`]]),
   ];
+}
+
+/** Targets that could not be promoted as the mode says. */
+function targetRows({ targets }: StatusBody): string[][] {
+  return targets.map(({ way, reason, targets: count }, index) => [
+    index === 0 ? 'targets' : '',
+    `${count} ${wayTexts[way]}: ${reasonTexts[reason]}`,
+  ]);
+}
+
+const wayTexts: Readonly<Record<StatusBody['targets'][number]['way'], string>> = {
+  cgroup: 'promoted in a cpu cgroup of ours',
+  eevdf: 'with a weight and a slice instead',
+  denied: 'left alone',
+};
+
+const reasonTexts: Readonly<Record<StatusBody['targets'][number]['reason'], string>> = {
+  'cpu-group': 'no real-time budget in their cpu cgroup',
+  privilege: 'another user’s, and CAP_SYS_NICE is missing',
+  'user-namespace': 'in another user namespace, and CAP_SYS_NICE is missing',
+  foreign: 'real-time already',
+  hidden: '/proc does not show them',
+};
+
+function protectionRows({ protection }: StatusBody): string[][] {
+  const { processes, threads, cpuCores } = protection;
+  if (processes === 0) return [];
+  return [['protected', `${processes} processes, ${threads} threads, using ${cpuCores.toFixed(2)} cores`]];
 }
 
 export function budgetText(status: StatusBody): string {

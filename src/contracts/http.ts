@@ -14,6 +14,7 @@
  *   POST   /v1/invocations/:id/end[?source=]                            -> 204 (completed)
  *   DELETE /v1/invocations/:id[?source=]                                -> 204 (no longer managed: demoted, lives on;
  *                                                                          a function run of ours is cancelled)
+ *   GET    /v1/stream                          StreamRequestBody lines -> 101, then StreamReplyBody lines as runs end (an upgrade)
  *   GET    /v1/status                                                   -> 200 StatusBody
  *   GET    /healthz                                                     -> 200 {"status":"ok"} | 503
  *   GET    /metrics                                                     -> 200 Prometheus text
@@ -27,8 +28,10 @@
  */
 import type { FfiName } from './config.js';
 import type { PolicyName } from './invocation.js';
+import type { PermissionMode, ProtectionStatus, TargetCount } from './modes.js';
 import type { FunctionUse } from './resources.js';
 import type { DecisionKind, LifeState, SchedulerCounters } from './scheduler.js';
+import type { StoreStatus } from './store.js';
 
 export interface ErrorBody {
   readonly code: string;
@@ -48,6 +51,7 @@ export interface FunctionBody {
   readonly concurrency: number;
   readonly outputMaxBytes: number;
   readonly policy?: PolicyName;
+  readonly sliceMaxMs?: number;
 }
 
 export interface AcceptedBody {
@@ -75,6 +79,29 @@ export interface ResultBody {
   readonly rssMaxBytes: number;
   /** What the scheduling plane decided, oldest first. */
   readonly decisions: readonly DecisionBody[];
+}
+
+/** A line of a stream of invocations, from the caller. */
+export interface StreamRequestBody {
+  /** Unique with `source` among live invocations; the reply carries both. */
+  readonly id: string;
+  readonly source?: string;
+  readonly functionName: string;
+  readonly policy?: PolicyName;
+  readonly arrivedAtMs?: number;
+  /** Standard input; none when absent. */
+  readonly bodyBase64?: string;
+}
+
+/** A line of a stream of invocations, to the caller: the end of one of them, whatever its exit, or why it was refused. */
+export type StreamReplyBody = ResultBody | StreamRefusalBody;
+
+export interface StreamRefusalBody extends ErrorBody {
+  /** As in the request; empty when the line could not be read that far. */
+  readonly id: string;
+  readonly source: string;
+  /** Seconds, when another attempt may succeed. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface DecisionBody {
@@ -109,6 +136,8 @@ export interface RegistrationBody {
   readonly policy?: PolicyName;
   readonly weight?: number;
   readonly expectedMs?: number;
+  /** Bounds S for this invocation. */
+  readonly sliceMaxMs?: number;
   /** Exactly one of pid (with optional tids and startTime) and cgroup. */
   readonly pid?: number;
   readonly startTime?: string;
@@ -124,8 +153,11 @@ export interface StatusBody {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly stopping: boolean;
-  readonly mode: 'fifo' | 'off';
+  readonly mode: PermissionMode;
   readonly modeReason?: string;
+  /** Targets that could not be promoted as the mode says. */
+  readonly targets: readonly TargetCount[];
+  readonly protection: ProtectionStatus;
   readonly policy: PolicyName;
   readonly sliceMs: number;
   readonly workers: readonly {
@@ -161,6 +193,7 @@ export interface StatusBody {
     readonly hostShare: number;
   };
   readonly functions: { readonly registered: number; readonly running: number };
+  readonly store: StoreStatus;
   readonly ffi: FfiBody;
   readonly resources: ResourcesBody;
 }

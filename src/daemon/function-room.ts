@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { FunctionStore, Launch } from '../contracts/function.js';
+import { isRealTime } from '../contracts/modes.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { Store } from '../contracts/store.js';
 import { type Clock, type Duration, duration, type Tick } from '../contracts/time.js';
 import { FunctionRegistry } from '../functions/function-registry.js';
 import { Launcher } from '../functions/launcher.js';
@@ -30,18 +32,20 @@ export interface FunctionRoomOptions {
   readonly tick: Tick;
   readonly plane: SchedulingPlane;
   readonly permission: Permission;
+  readonly store: Store;
   readonly countLaunches: (spawnerPid: number, births: Duration) => void;
   readonly log: Logger;
 }
 
 /** What a reload may change: read anew at each use. */
 export interface RoomLimits {
-  registeredMax: number;
-  killGraceMs: number;
+  readonly registeredMax: number;
+  readonly killGraceMs: number;
 }
 
 interface Parts {
-  readonly limits: RoomLimits;
+  /** The launcher reads it at each use. */
+  readonly limits: { killGraceMs: number };
   readonly spawner: Spawner;
   readonly cgroups: InstanceCgroups;
   readonly outputs: OutputWatch;
@@ -67,11 +71,12 @@ export class FunctionRoom {
     tick,
     plane,
     permission,
+    store,
     countLaunches,
     log,
   }: FunctionRoomOptions): Promise<FunctionRoom> {
     const limits = { ...config.functions };
-    const registry = new FunctionRegistry(Object.assign(limits, { defaults: config.functions }));
+    const registry = loadedRegistry({ limits, store, log });
     // One daemon, one parent group: a private daemon beside the host's must not touch its groups.
     const layout = CgroupLayout.detect();
     removeLeftovers(layout);
@@ -83,7 +88,7 @@ export class FunctionRoom {
         libc,
         programPath: spawnerPath,
         ...(limits.spawnerSocket === '' ? {} : { socketPath: limits.spawnerSocket }),
-        priority: permission.mode === 'fifo' ? config.priorities.spawner : 0,
+        priority: isRealTime(permission.mode) ? config.priorities.spawner : 0,
         sessionNice: config.priorities.sessionNice,
         account: (pid, birthsUs) => countLaunches(pid, duration(birthsUs)),
         report: (event) => (event.event === 'spawner_lost' ? log.error(event) : log.info(event)),
@@ -107,7 +112,8 @@ export class FunctionRoom {
   }
 
   setLimits({ registeredMax, killGraceMs }: Readonly<RoomLimits>): void {
-    Object.assign(this.#parts.limits, { registeredMax, killGraceMs });
+    this.#parts.registry.setRegisteredMax(registeredMax);
+    this.#parts.limits.killGraceMs = killGraceMs;
   }
 
   get spawnerPid(): number | undefined {
@@ -128,4 +134,24 @@ export class FunctionRoom {
     this.#parts.outputs.close();
     this.#parts.cgroups.close();
   }
+}
+
+/** Rows told of one by one; the metric has the number of all. */
+const unusableToldMax = 20;
+
+interface RegistryParts {
+  readonly limits: SfsdConfig['functions'];
+  readonly store: Store;
+  readonly log: Logger;
+}
+
+/** What the store holds is registered before anybody can ask. */
+function loadedRegistry({ limits, store, log }: RegistryParts): FunctionRegistry {
+  const { registeredMax } = limits;
+  const rows = store.functions;
+  const registry = new FunctionRegistry({ registeredMax, defaults: limits, rows, wallClock: Date.now });
+  const unusable = registry.load(store.storedFunctions);
+  for (const row of unusable.slice(0, unusableToldMax)) log.error({ event: 'function_set_aside', ...row });
+  if (registry.size > 0) log.info({ event: 'functions_loaded', count: registry.size });
+  return registry;
 }

@@ -2,10 +2,10 @@
  * The composition root: the only place where adapters are constructed.
  *
  *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. what forks: processes to adopt, pidusage's first
- *          call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready, which
- *          a supervisor is told
+ *          call  5. store, scheduling thread, plane  6. spawner, functions  7. own priority  8. protected processes, adoption  9. API on
+ *          its socket -> ready, which a supervisor is told
  *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
- *          spawner, the cgroups: within 5 s
+ *          spawner, the cgroups, the store: within 5 s
  *
  * What is acquired on the way up goes onto one stack and is released in reverse order, also when a later step fails.
  */
@@ -14,7 +14,9 @@ import { listen } from '../api/listen.js';
 import { createServer } from '../api/server.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
+import type { Store } from '../contracts/store.js';
 import type { Clock } from '../contracts/time.js';
+import { CgroupLayout } from '../linux/cgroup-layout.js';
 import type { Libc } from '../linux/libc.js';
 import { MonotonicClock } from '../linux/monotonic-clock.js';
 import { adopt, findAdoptable } from './adoption.js';
@@ -25,14 +27,16 @@ import { ffiBody, openLibc, type PlaneReports, warnOfFallback } from './ffi.js';
 import { FunctionRoom } from './function-room.js';
 import { createLogger } from './logger.js';
 import { peerCredentials, startTimeOf } from './peers.js';
-import { probePermission } from './permission.js';
+import { probePermission, reportPermission } from './permission.js';
 import { type Scheduling, startScheduling } from './plane/scheduling.js';
 import { ProcessUsage, primeProcessUsage } from './process-usage.js';
+import { type Protection, startProtection } from './protection.js';
 import { Releases } from './releases.js';
 import { FunctionResources } from './resource-view.js';
 import { reloadOnHangup } from './service/reloading.js';
 import { Supervisor } from './service/supervisor.js';
 import { SharedTick } from './shared-tick.js';
+import { openStore } from './store-opening.js';
 import { packageVersion } from './version.js';
 
 export interface DaemonOptions {
@@ -97,12 +101,18 @@ async function start(
   const supervisor = new Supervisor({ libc, environment: options.environment, pid: process.pid, log });
   releases.push('supervisor', async () => supervisor.close());
   const clock = new MonotonicClock(libc);
-  const permission = probePermission(libc, config);
-  if (permission.mode === 'off') log.warn({ event: 'realtime_off', reason: permission.reason });
+  const layout = CgroupLayout.detect();
+  const permission = probePermission(libc, config, layout);
+  releases.push('cpu group', async () => permission.left?.comeBack());
+  reportPermission(permission, log);
 
   const adoptable = await findAdoptable({ rules: config.adopt.rules, libc, log });
   await primeProcessUsage();
 
+  const { environment } = options;
+  const uid = process.getuid?.() ?? 0;
+  const store = await openStore({ config: config.store, environment, uid, clock, log });
+  releases.push('store', () => store.close());
   const tick = new SharedTick(tickMs);
   const accounts = new CpuAccounts({ libc, clock });
   const scheduling = await startScheduling({
@@ -126,17 +136,36 @@ async function start(
     tick,
     plane: scheduling.plane,
     permission,
+    store,
     countLaunches: scheduling.countLaunches,
     log,
   });
   releases.push('functions', () => room.close());
   accounts.countSpawner(() => room.spawnerPid);
-  const priority = raiseControlPlane({ config, libc, permission, log, schedulingTid: scheduling.tid });
+  const priority = raiseControlPlane({
+    config,
+    libc,
+    permission,
+    log,
+    schedulingTid: scheduling.tid,
+    spawnerPid: () => room.spawnerPid,
+  });
   releases.push('priority', async () => priority.close());
+  const protection = await startProtection({
+    config,
+    libc,
+    clock,
+    layout,
+    permission,
+    log,
+    spawnerPid: () => room.spawnerPid,
+    count: scheduling.countProtected,
+  });
+  releases.push('protection', async () => protection.close());
   adopt(adoptable, { plane: scheduling.plane, log });
   const ffi = { configured: config.linux.ffi, control: report, scheduling: scheduling.ffi };
   warnOfFallback(ffi, log);
-  await openApi(context, { libc, clock, scheduling, room, ffi });
+  await openApi(context, { libc, clock, store, scheduling, room, protection, ffi });
   // Released first: demoted and refused before anything is torn down.
   releases.push('work', async () => {
     await scheduling.stop();
@@ -164,13 +193,15 @@ async function start(
 interface ApiParts {
   readonly libc: Libc;
   readonly clock: Clock;
+  readonly store: Store;
   readonly scheduling: Scheduling;
   readonly room: FunctionRoom;
+  readonly protection: Protection;
   readonly ffi: PlaneReports;
 }
 
 async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
-  const { libc, clock, scheduling, room, ffi } = parts;
+  const { libc, clock, store, scheduling, room, protection, ffi } = parts;
   const resources = new FunctionResources({
     clock,
     live: () => scheduling.plane.liveInvocations(),
@@ -179,6 +210,7 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
   const app = createServer({
     functions: room.store,
     launch: room.launch,
+    store,
     plane: scheduling.plane,
     identify: (pid) => startTimeOf(libc, pid),
     peerOf: (socket) => peerCredentials(libc, socket),
@@ -186,6 +218,7 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
     stopping: () => scheduling.plane.stopping,
     version: packageVersion(),
     ffi: ffiBody(ffi),
+    protection: () => protection.status,
     resources: () => resources.look(),
     config,
     logger: log,

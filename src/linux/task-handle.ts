@@ -30,7 +30,7 @@ export class TaskHandle {
   faults = 0;
   /** Present exactly while the thread is promoted or paused by us. */
   saved: SavedScheduling | undefined;
-  /** The real-time policy last given to it; 0 while it is paused. */
+  /** The real-time policy last given to it; 0 while it is paused, `favoured` (-1) while it is ahead under the fair scheduler. */
   policy = 0;
 
   private constructor(pid: number, tid: number, statFd: number) {

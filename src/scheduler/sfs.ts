@@ -236,8 +236,8 @@ export class SfsScheduler implements Policy {
       return;
     }
     if (life.sliceBound === noTime) {
-      life.sliceBound = slice;
-      life.sliceLeft = slice;
+      life.sliceBound = duration(Math.min(slice, life.sliceMax));
+      life.sliceLeft = life.sliceBound;
     }
     const { state } = this.#lifecycle.observe(life);
     if (state === 'gone') this.#lifecycle.end(life, 'exited', now);

@@ -16,6 +16,7 @@ const guarded = [
   ['GET', '/v1/invocations/a/decisions'],
   ['POST', '/v1/invocations/a/end'],
   ['DELETE', '/v1/invocations/a'],
+  ['GET', '/v1/stream'],
 ] as const;
 const open = ['/v1/status', '/healthz', '/metrics', '/openapi.json'];
 

@@ -62,7 +62,11 @@ function endText(end: {
 }
 
 function commandOf(need: DaemonNeed, socketPath: string) {
-  const settings: Readonly<Record<string, unknown>> = { 'log.level': 'warn', ...need.settings };
+  const settings: Readonly<Record<string, unknown>> = {
+    'log.level': 'warn',
+    'store.path': 'none',
+    ...need.settings,
+  };
   if (need.kernel !== undefined) {
     const entry = fileURLToPath(new URL('./daemon-entry.js', import.meta.url));
     const options = {

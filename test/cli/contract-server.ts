@@ -30,6 +30,8 @@ export const statusBody: StatusBody = {
   uptimeMs: 7_384_000,
   stopping: false,
   mode: 'fifo',
+  targets: [],
+  protection: { processes: 0, threads: 0, cpuCores: 0 },
   policy: 'sfs',
   sliceMs: 12.345,
   workers: [
@@ -67,6 +69,13 @@ export const statusBody: StatusBody = {
     hostShare: 0.00684,
   },
   functions: { registered: 4, running: 5 },
+  store: {
+    path: '/var/lib/sfsd/sfsd.db',
+    schemaVersion: 2,
+    rowsSetAside: 0,
+    lostInvocations: 0,
+    writeFailures: 0,
+  },
   ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
   resources: {
     atMs: 7_383_000,

@@ -82,6 +82,7 @@ t.test('doctor names every check once, with advice wherever it is not ok', async
     'kernel wait',
     'privileges',
     'promotion',
+    'mode',
     'throttling',
     'cgroups',
     'daemon',

@@ -110,7 +110,7 @@ t.test(
   async (t) => {
     const name = `sfsd-test-filter-${process.pid}`;
     const mount = cpuTree?.mount ?? '';
-    const { kernel, key, policy, libc } = harness(t, { rtGroupName: name });
+    const { kernel, key, policy, libc } = harness(t, { rtGroupName: name, filterShare: 0 });
     const home = `/sfsd-test-cpu-${process.pid}`;
     const directory = makeGroup(t, join(mount, home));
     const child = await startPython(

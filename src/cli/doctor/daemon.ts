@@ -20,6 +20,12 @@ export async function daemonFinding(socket: string | undefined): Promise<Finding
         fact,
         `All functions run under the fair scheduler: ${status.modeReason ?? 'so configured'}`,
       );
+    if (status.mode === 'eevdf')
+      return degraded(
+        'daemon',
+        fact,
+        `Functions get a weight and a slice instead of SCHED_FIFO: ${status.modeReason ?? 'so configured'}`,
+      );
     if (status.loop.lateP99Ms > lateP99MsMax)
       return degraded(
         'daemon',

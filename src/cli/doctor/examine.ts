@@ -9,6 +9,7 @@ import { cgroupFinding } from './cgroups.js';
 import { daemonFinding } from './daemon.js';
 import { broken, type Finding, ok } from './finding.js';
 import { autogroupFinding, fairServerFinding, throttlingFinding, waitFinding } from './kernel.js';
+import { modeFinding } from './mode.js';
 import { processFinding } from './processes.js';
 import { compilerFinding, ffiNapiFinding, nodeFinding, pythonFinding, spawnerFinding } from './programs.js';
 import { privilegeFinding, promotionFinding } from './realtime.js';
@@ -35,6 +36,7 @@ export async function examine(options: { readonly socket: string | undefined }):
     ...withLibc(libc, 'kernel wait', waitFinding),
     ['privileges', privilegeFinding],
     ...withLibc(libc, 'promotion', promotionFinding),
+    ...withLibc(libc, 'mode', modeFinding),
     ['throttling', throttlingFinding],
     ['fair server', () => fairServerFinding(root)],
     ['autogroup', autogroupFinding],

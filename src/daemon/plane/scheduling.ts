@@ -3,6 +3,7 @@
  */
 import type { SfsdConfig } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
+import { isRealTime } from '../../contracts/modes.js';
 import { type Clock, type Duration, duration, type Tick } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
 import type { Libc } from '../../linux/libc.js';
@@ -44,6 +45,8 @@ export interface Scheduling {
   setWorkers(configured: number): void;
   /** Launching costs real-time too: told at each start of a spawner and of a function. */
   countLaunches(spawnerPid: number, births: Duration): void;
+  /** So does what protected processes use, in cores: told once a look. */
+  countProtected(cores: number): void;
   /** Refuses new work, demotes everything, ends the thread; idempotent. */
   stop(): Promise<void>;
   /** Stops, and releases shared resources. */
@@ -56,21 +59,24 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   const cpus = new UsableCpus(libc, { reserve: scheduler.reserveCpus });
   const workers = workerCount(scheduler, cpus.count);
   if (scheduler.pin && workers > cpus.count) throw tooManyPinned({ workers, cpus: cpus.count });
-  const realtime = permission.mode === 'fifo';
-  const policy = realtime ? scheduler.policy : 'cfs';
+  const { mode } = permission;
+  const realTime = isRealTime(mode);
+  const policy = mode === 'off' ? 'cfs' : scheduler.policy;
   const parameters = {
-    ...sfsParameters(scheduler, workers),
-    ...(priorities.roundRobin ? { turnQuantum: roundRobinQuantum() } : {}),
+    ...sfsParameters(scheduler, { workers, budgeted: realTime }),
+    ...(realTime && priorities.roundRobin ? { turnQuantum: roundRobinQuantum() } : {}),
   };
   const thread = await startSchedulingThread({
     libc,
     ffi: config.linux.ffi,
     policy,
     parameters,
-    priority: realtime ? priorities.scheduling : 0,
+    priority: permission.daemonRealTime ? priorities.scheduling : 0,
     filterPriority: priorities.filter,
     roundRobin: priorities.roundRobin,
-    realtime,
+    mode,
+    favour: permission.favour,
+    filterShare: scheduler.budgetPercent / 100,
     reserveCpus: scheduler.reserveCpus,
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: options.onLost,
@@ -82,7 +88,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     rings: thread,
     state: thread.state,
     defaultPolicy: policy,
-    mode: permission.mode === 'fifo' ? { name: 'fifo' } : { name: 'off', reason: permission.reason },
+    mode: { name: mode, ...(permission.reason === undefined ? {} : { reason: permission.reason }) },
     liveMax: scheduler.liveMax,
     finishedMax,
     budgetShare: parameters.budgetShare,
@@ -116,6 +122,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
       state.set('spawnerPid', spawnerPid);
       state.set('births', births);
     },
+    countProtected: (cores) => state.set('protectedCores', cores),
     stop,
     close: async () => {
       await stop();

@@ -7,6 +7,7 @@ import type { FfiName } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
 import type { InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type { Kernel } from '../../contracts/kernel.js';
+import type { PermissionMode } from '../../contracts/modes.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
 import { type Clock, duration } from '../../contracts/time.js';
 import { ClockReader, clockThreadCpu } from '../../linux/clock-reader.js';
@@ -15,6 +16,8 @@ import type { LaunchAccount } from '../../linux/linux-kernel.js';
 import { loadLibc } from '../../linux/load-libc.js';
 import { MonotonicClock } from '../../linux/monotonic-clock.js';
 import { Poller } from '../../linux/poller.js';
+import type { CountTarget } from '../../linux/target-refusals.js';
+import type { Favour } from '../../linux/task-promoter.js';
 import { createScheduler } from '../../scheduler/policies.js';
 import { DecisionWriter } from './decision-ring.js';
 import { PlaneState } from './plane-state.js';
@@ -39,7 +42,11 @@ export interface KernelContext {
   readonly poller: Poller;
   readonly priority: number;
   readonly roundRobin: boolean;
-  readonly realtime: boolean;
+  readonly mode: PermissionMode;
+  readonly favour: Favour | undefined;
+  /** FILTER's share of a core's time. */
+  readonly filterShare: number;
+  readonly countTarget: CountTarget;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
   readonly launches: LaunchAccount;
@@ -58,7 +65,10 @@ export interface SchedulingThreadData {
   readonly priority: number;
   readonly filterPriority: number;
   readonly roundRobin: boolean;
-  readonly realtime: boolean;
+  readonly mode: PermissionMode;
+  readonly favour: Favour | undefined;
+  /** FILTER's share of a core's time. */
+  readonly filterShare: number;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
   /** URL of a KernelModule. */
@@ -99,11 +109,15 @@ async function main(data: SchedulingThreadData): Promise<void> {
     poller,
     priority: data.filterPriority,
     roundRobin: data.roundRobin,
-    realtime: data.realtime,
+    mode: data.mode,
+    favour: data.favour,
+    filterShare: data.filterShare,
+    countTarget: (way, reason) => state.countTarget(way, reason),
     reserveCpus: data.reserveCpus,
     launches: {
       spawnerPid: () => state.get('spawnerPid'),
       births: () => duration(state.get('births')),
+      protectedCores: () => state.get('protectedCores'),
     },
   });
   const log = new DecisionWriter(data.decisions);
