@@ -29,8 +29,11 @@ export interface DecisionChain {
   length: number;
 }
 
-export function emptyChain(): DecisionChain {
-  return { first: none, last: none, middle: none, length: 0 };
+export class EmptyChain implements DecisionChain {
+  first = none;
+  last = none;
+  middle = none;
+  length = 0;
 }
 
 export class DecisionHistory {
@@ -132,8 +135,9 @@ export class DecisionHistory {
     };
   }
 
+  /** A small integer, so that a chain that keeps it needs no boxed number. */
   #next(record: number): number {
-    return this.#records[record * fields + nextField] ?? none;
+    return (this.#records[record * fields + nextField] ?? none) | 0;
   }
 
   #setNext(record: number, next: number): void {

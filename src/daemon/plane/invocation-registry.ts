@@ -12,7 +12,7 @@ import { type Invocation, type InvocationKey, invocationKey } from '../../contra
 import type { Decision, DecisionKind, LifeState } from '../../contracts/scheduler.js';
 import type { Explanation, NewInvocation } from '../../contracts/scheduling-plane.js';
 import { fromMs, type Instant } from '../../contracts/time.js';
-import { type DecisionChain, DecisionHistory, emptyChain } from './decision-history.js';
+import { DecisionHistory, EmptyChain } from './decision-history.js';
 import { EntryIndex, type Indexed } from './entry-index.js';
 
 /** Decisions that are kept for each invocation that is; a life has three or four. */
@@ -22,13 +22,19 @@ const entriesMin = 1024;
 const rememberedMax = 200;
 const rememberedPer = fromMs(100);
 
-interface Entry extends Indexed<Entry>, DecisionChain {
+/** A class, because all its fields then lie in the object itself. */
+class Entry extends EmptyChain implements Indexed<Entry> {
   readonly invocation: Invocation;
-  nextOfName: Entry | undefined;
-  state: LifeState | 'submitted' | 'ended';
-  incomplete: boolean;
+  nextOfName: Entry | undefined = undefined;
+  state: LifeState | 'submitted' | 'ended' = 'submitted';
+  incomplete = false;
   /** Its caller has ended it; the decision that says so is on its way. */
-  endAsked: boolean;
+  endAsked = false;
+
+  constructor(invocation: Invocation) {
+    super();
+    this.invocation = invocation;
+  }
 }
 
 const stateAfter: Readonly<Record<DecisionKind, LifeState | 'ended' | undefined>> = {
@@ -84,14 +90,7 @@ export class InvocationRegistry {
     if (known?.state === 'ended') this.#forget(known);
     this.#lastKey += 1;
     const invocation: Invocation = { ...fresh, key: invocationKey(this.#lastKey) };
-    this.#index.add({
-      invocation,
-      nextOfName: undefined,
-      state: 'submitted',
-      incomplete: false,
-      endAsked: false,
-      ...emptyChain(),
-    });
+    this.#index.add(new Entry(invocation));
     return invocation;
   }
 

@@ -7,7 +7,7 @@ import { duration, instant } from '../../../src/contracts/time.js';
 import {
   DecisionHistory,
   decisionsPerInvocationMax,
-  emptyChain,
+  EmptyChain,
 } from '../../../src/daemon/plane/decision-history.js';
 
 const seed = Number(process.env.SFSD_TEST_SEED ?? Date.now() % 2 ** 31);
@@ -30,12 +30,12 @@ function decision(number: number): Decision {
 t.test('a chain gives back what was put into it, and all its records', async (t) => {
   const history = new DecisionHistory({ recordsMax: 3 });
   for (let round = 0; round < 3; round += 1) {
-    const chain = emptyChain();
+    const chain = new EmptyChain();
     const decisions = [1, 2, 3].map((number) => decision(number + round));
     for (const each of decisions) t.equal(history.append(chain, each), 'ok');
     t.same(history.list(chain, key), decisions);
     t.equal(history.append(chain, decision(9)), 'full');
-    t.equal(history.append(emptyChain(), decision(9)), 'full');
+    t.equal(history.append(new EmptyChain(), decision(9)), 'full');
     t.same(history.list(chain, key), decisions, 'a refused one leaves no trace');
     history.release(chain);
     t.same(history.list(chain, key), []);
@@ -44,7 +44,7 @@ t.test('a chain gives back what was put into it, and all its records', async (t)
 
 t.test('of a life without end the first and the last decisions are kept', async (t) => {
   const history = new DecisionHistory({ recordsMax: 1000 });
-  const chain = emptyChain();
+  const chain = new EmptyChain();
   for (let number = 0; number < 500; number += 1)
     t.equal(history.append(chain, decision(number)), number < decisionsPerInvocationMax ? 'ok' : 'dropped');
   const half = decisionsPerInvocationMax / 2;
@@ -62,10 +62,10 @@ t.test('many chains side by side behave like arrays', async (t) => {
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
       const recordsMax = 20;
       const history = new DecisionHistory({ recordsMax });
-      const chains = Array.from({ length: 5 }, emptyChain);
+      const chains = Array.from({ length: 5 }, () => new EmptyChain());
       const model: Decision[][] = Array.from({ length: 5 }, () => []);
       for (const [number, { chain: which, does }] of steps.entries()) {
-        const chain = chains[which] ?? emptyChain();
+        const chain = chains[which] ?? new EmptyChain();
         if (does === 'release') {
           history.release(chain);
           model[which] = [];
