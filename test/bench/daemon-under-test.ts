@@ -12,7 +12,7 @@ import { BoundedChild, root } from './bounded-child.js';
 const readyLimitMs = 20_000;
 const readyPollMs = 25;
 /** As bin/sfsd has them. */
-const nodeFlags = ['--single-threaded-gc', '--max-semi-space-size=8'];
+const nodeFlags = ['--single-threaded-gc', '--max-semi-space-size=2'];
 
 export interface DaemonNeed {
   /** Dotted configuration keys. */
