@@ -33,6 +33,7 @@ import { ProcessUsage, primeProcessUsage } from './process-usage.js';
 import { type Protection, startProtection } from './protection.js';
 import { Releases } from './releases.js';
 import { FunctionResources } from './resource-view.js';
+import { inheritedSocket } from './service/inherited-socket.js';
 import { reloadOnHangup } from './service/reloading.js';
 import { Supervisor } from './service/supervisor.js';
 import { SharedTick } from './shared-tick.js';
@@ -200,7 +201,7 @@ interface ApiParts {
   readonly ffi: PlaneReports;
 }
 
-async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
+async function openApi({ config, log, releases, options }: StartContext, parts: ApiParts): Promise<void> {
   const { libc, clock, store, scheduling, room, protection, ffi } = parts;
   const resources = new FunctionResources({
     clock,
@@ -223,7 +224,11 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
     config,
     logger: log,
   });
-  const listening = await listen(app, config.socket);
+  const inherited = inheritedSocket(options.environment, process.pid);
+  const listening = await listen(app, {
+    ...config.socket,
+    ...(inherited === undefined ? {} : { inherited }),
+  });
   releases.push('api', () => listening.close());
 }
 

@@ -13,12 +13,12 @@ import { spawn as startProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Libc } from '../linux/libc.js';
+import { withoutResetOnFork } from '../linux/realtime-fork.js';
 import { encodeHello, helloBytes } from './spawner-protocol.js';
 
 const stream = 1;
 const seqpacket = 5;
 const nonBlocking = 0o4000;
-const resetOnFork = 0x4000_0000;
 const sigkill = 9;
 const tryAgain = -11;
 
@@ -149,22 +149,4 @@ function pairOf(libc: Libc, type: number): readonly [number, number] {
   const result = libc.socketpair(type, ends);
   if (result < 0) throw new SfsdError('SFSD_ERR_KERNEL', { call: 'socketpair', reason: `errno ${-result}` });
   return [ends[0] ?? -1, ends[1] ?? -1];
-}
-
-/**
- * Node's main thread carries SCHED_RESET_ON_FORK; it lays that down for this one fork, because a spawner that starts SCHED_OTHER on a
- * full host would hold the control plane for as long as it starves.
- */
-function withoutResetOnFork<Result>(libc: Libc, fork: () => Result): Result {
-  const policy = libc.schedGetscheduler(0);
-  const priority = libc.schedGetpriority(0);
-  const laidDown =
-    policy > 0 &&
-    (policy & resetOnFork) !== 0 &&
-    libc.schedSetscheduler(0, policy & ~resetOnFork, priority) === 0;
-  try {
-    return fork();
-  } finally {
-    if (laidDown) libc.schedSetscheduler(0, policy, priority);
-  }
 }
