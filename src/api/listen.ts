@@ -55,7 +55,8 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
   await app.ready();
   try {
     if (inherited !== undefined) {
-      await accept(app, { path, inherited });
+      app.server.listen({ fd: inherited });
+      await once(app.server, 'listening');
       return { path, close: (graceMs = closeGraceMs) => cutAfter(app, graceMs) };
     }
     await makeFolder(dirname(path));
@@ -83,20 +84,6 @@ async function makeFolder(folder: string): Promise<void> {
       await mkdir(folder, { mode: 0o755 }).catch(ifThere);
     } else if (code !== 'EEXIST') throw thrown;
   }
-}
-
-async function accept(
-  app: FastifyInstance,
-  { path, inherited }: { readonly path: string; readonly inherited: number },
-): Promise<void> {
-  app.server.listen({ fd: inherited });
-  await once(app.server, 'listening');
-  const held = app.server.address();
-  if (held === path) return;
-  throw new SfsdError('SFSD_ERR_FILE', {
-    file: path,
-    reason: `the supervisor listens on ${JSON.stringify(held)} instead; give socket.path and ListenStream= of sfsd.socket the same path`,
-  });
 }
 
 async function bind(app: FastifyInstance, { path, mode }: ListenOptions): Promise<string> {

@@ -224,7 +224,11 @@ async function openApi({ config, log, releases, options }: StartContext, parts: 
     config,
     logger: log,
   });
-  const inherited = inheritedSocket(options.environment, process.pid);
+  const inherited = inheritedSocket({
+    environment: options.environment,
+    pid: process.pid,
+    path: config.socket.path,
+  });
   const listening = await listen(app, {
     ...config.socket,
     ...(inherited === undefined ? {} : { inherited }),

@@ -21,9 +21,11 @@ import { Client } from 'undici';
 import { projectRoot, sleep } from './daemon-under-test.js';
 
 const systemdPath = '/usr/lib/systemd/systemd';
-const lifeMaxSeconds = 170;
+/** Bounded from outside. */
+const usualLifeMaxSeconds = 170;
 const startMaxMs = 20_000;
 const commandMaxMs = 40_000;
+const answerMaxMs = 30_000;
 const cgroupRoot = '/sys/fs/cgroup';
 const removalAttemptsMax = 50;
 
@@ -31,6 +33,12 @@ export interface Ran {
   readonly status: number;
   readonly out: string;
   readonly err: string;
+}
+
+export interface SystemdOptions {
+  /** Packages, for /opt/brought/0.deb and so on. */
+  readonly bring?: readonly string[];
+  readonly lifeMaxSeconds?: number;
 }
 
 /** Why it cannot run here; false: it can. */
@@ -50,7 +58,10 @@ export class NamespacedSystemd {
   #pid = 0;
   log = '';
 
-  private constructor(files: Readonly<Record<string, string>>, bring: readonly string[]) {
+  private constructor(
+    files: Readonly<Record<string, string>>,
+    { bring, lifeMaxSeconds }: Required<SystemdOptions>,
+  ) {
     this.#folder = mkdtempSync(join(tmpdir(), 'sfsd-systemd-'));
     this.#name = `sfsd-systemd-${process.pid}`;
     spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', this.#folder]);
@@ -78,12 +89,12 @@ export class NamespacedSystemd {
     this.#ended = new Promise((resolve) => this.#process.once('close', resolve));
   }
 
-  /** @param files put below its root before it boots. @param options.bring packages, for /opt/brought/0.deb and so on. */
+  /** @param files put below its root before it boots. */
   static async start(
     files: Readonly<Record<string, string>> = {},
-    { bring = [] }: { readonly bring?: readonly string[] } = {},
+    { bring = [], lifeMaxSeconds = usualLifeMaxSeconds }: SystemdOptions = {},
   ): Promise<NamespacedSystemd> {
-    const systemd = new NamespacedSystemd(files, bring);
+    const systemd = new NamespacedSystemd(files, { bring, lifeMaxSeconds });
     for (let waitedMs = 0; waitedMs < startMaxMs; waitedMs += 100) {
       systemd.#pid = systemd.#initPid();
       if (systemd.#pid > 0 && systemd.run('systemctl', 'is-active', 'sfsd-test.target').status === 0)
@@ -143,8 +154,8 @@ export class NamespacedSystemd {
   client(): Client {
     return new Client('http://sfsd', {
       socketPath: this.path('/run/sfsd/sfsd.sock'),
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      headersTimeout: answerMaxMs,
+      bodyTimeout: answerMaxMs,
     });
   }
 

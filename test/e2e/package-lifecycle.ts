@@ -25,7 +25,7 @@ export function buildPackages(folder: string): Packages {
   writeFileSync(control, readFileSync(control, 'utf8').replace(/^Version: .*$/m, `Version: ${laterVersion}`));
   writeFileSync(join(tree, 'lib/systemd/system/sfsd.service'), '# later\n', { flag: 'a' });
   const later = join(folder, 'later.deb');
-  must('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z1', '--build', tree, later]);
+  must('dpkg-deb', ['--root-owner-group', '-Znone', '--build', tree, later]);
   return { first, later };
 }
 
@@ -45,12 +45,17 @@ export async function packageLives(t: Test, root: ThrowAwayRoot, packages: Packa
   };
 
   dpkg('-i', first);
+  t.match(root.run('systemctl', 'start', 'sfsd').err, /not been booted|chroot|ignoring/i, 'no systemd runs');
   t.match(root.run('sfsd', '--version').out, /^\d/, 'the command runs on the runtime that it brings');
   t.match(root.run('getent', 'group', 'sfsd').out, /^sfsd:/, 'the group exists');
   t.match(root.run('stat', '-c', '%a %U %G', '/var/lib/sfsd').out, /^750 root sfsd$/m);
   const wanted = '/etc/systemd/system/multi-user.target.wants/sfsd.service';
   t.equal(root.run('test', '-L', wanted).status, 0, 'the unit starts at the next boot');
-  await starts(t, root);
+  await withDaemon(t, root, () => {
+    root.run('sfsd', 'function', 'put', 'hello', '--command', '/bin/echo', '--arg', 'it runs');
+    t.match(root.run('sfsd', 'invoke', 'hello').out, /it runs/);
+  });
+  t.ok(root.has('/var/lib/sfsd/sfsd.db'), 'its store is where the unit has its state');
 
   const config = '{"scheduler":{"window":7}}';
   root.run('sh', '-c', `echo '${config}' > /etc/sfsd/sfsd.json`);
@@ -58,6 +63,9 @@ export async function packageLives(t: Test, root: ThrowAwayRoot, packages: Packa
   t.match(root.read('/lib/systemd/system/sfsd.service'), /^# later$/m, 'the new files are there');
   t.equal(root.read('/etc/sfsd/sfsd.json').trim(), config, 'and the configuration is the old one');
   t.equal(root.run('sfsd', 'config', 'check').status, 0);
+  await withDaemon(t, root, () => {
+    t.match(root.run('sfsd', 'invoke', 'hello').out, /it runs/, 'what was registered outlasts the upgrade');
+  });
 
   dpkg('-r', 'sfsd');
   t.notOk(root.has('/usr/lib/sfsd'), 'removed');
@@ -68,7 +76,7 @@ export async function packageLives(t: Test, root: ThrowAwayRoot, packages: Packa
   t.strictSame(root.traces(), [], 'purged: nothing is left');
 }
 
-async function starts(t: Test, root: ThrowAwayRoot): Promise<void> {
+async function withDaemon(t: Test, root: ThrowAwayRoot, use: () => void): Promise<void> {
   const daemon = root.start('sfsd', 'start', '--config', '/etc/sfsd/sfsd.json');
   const ended = once(daemon, 'exit');
   let status = root.run('sfsd', 'status', '--json');
@@ -77,8 +85,7 @@ async function starts(t: Test, root: ThrowAwayRoot): Promise<void> {
     status = root.run('sfsd', 'status', '--json');
   }
   t.equal(status.status, 0, 'the daemon answers');
-  root.run('sfsd', 'function', 'put', 'hello', '--command', '/bin/echo', '--arg', 'it runs');
-  t.match(root.run('sfsd', 'invoke', 'hello').out, /it runs/);
+  use();
   daemon.kill('SIGTERM');
   t.strictSame(await ended, [0, null], 'and ends in order');
 }

@@ -1,9 +1,12 @@
 /**
  * sfsd as a service of a namespaced systemd: installed by `sfsd install`, with a short watchdog, a log that can be read from outside, and a
- * line for each run of ExecStopPost.
+ * line for each run of ExecStopPost, which also looks at the process named in /run/stray once the unit's own ExecStopPost is through.
  */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
 import type { Client } from 'undici';
+import { reasonOf } from '../../src/contracts/errors.js';
 import type { StatusBody } from '../../src/contracts/http.js';
 import { NamespacedSystemd } from './namespaced-systemd.js';
 
@@ -13,7 +16,7 @@ StartLimitBurst=1000
 [Service]
 StandardError=append:/run/sfsd-test.log
 WatchdogSec=${watchdogSeconds}s
-ExecStopPost=/bin/sh -c 'echo "$SERVICE_RESULT" >> /run/stop-post'
+ExecStopPost=/bin/sh -c 'echo "$SERVICE_RESULT" >> /run/stop-post; test ! -e /run/stray || chrt -p $(cat /run/stray) > /run/stray-policy'
 `;
 
 export class ServiceUnderTest {
@@ -23,8 +26,9 @@ export class ServiceUnderTest {
     this.systemd = systemd;
   }
 
-  static async start(): Promise<ServiceUnderTest> {
-    const systemd = await NamespacedSystemd.start({ '/etc/systemd/system/sfsd.service.d/test.conf': dropIn });
+  static async start(options: { readonly lifeMaxSeconds?: number } = {}): Promise<ServiceUnderTest> {
+    const files = { '/etc/systemd/system/sfsd.service.d/test.conf': dropIn };
+    const systemd = await NamespacedSystemd.start(files, options);
     const service = new ServiceUnderTest(systemd);
     try {
       systemd.must('/opt/sfsd/bin/sfsd', 'install');
@@ -55,6 +59,18 @@ export class ServiceUnderTest {
     return out.split('\n').filter((line) => line !== '');
   }
 
+  /** Spawners that run: one for a daemon that lives, otherwise none. */
+  spawners(): number {
+    const { out } = this.systemd.run('systemctl', 'list-units', '--no-legend', '--plain', 'sfsd-spawner@*');
+    return out.split('\n').filter((line) => line.includes('running')).length;
+  }
+
+  /** Pids inside of what runs at FILTER's priority while nothing is asked of the daemon. */
+  realTimeFunctions(): readonly string[] {
+    const { out } = this.systemd.run('ps', '-eLo', 'rtprio=,tid=,comm=');
+    return out.split('\n').filter((line) => /^ *5 /.test(line));
+  }
+
   async serves(): Promise<boolean> {
     return (await this.status()) !== undefined;
   }
@@ -68,6 +84,19 @@ export class ServiceUnderTest {
       return undefined;
     } finally {
       await client.destroy();
+    }
+  }
+
+  /** Why a connection to the API's socket is refused; nothing when it is not. */
+  async refusal(): Promise<readonly string[]> {
+    const socket = createConnection(this.systemd.path('/run/sfsd/sfsd.sock'));
+    try {
+      await once(socket, 'connect');
+      return [];
+    } catch (thrown) {
+      return [reasonOf(thrown)];
+    } finally {
+      socket.destroy();
     }
   }
 

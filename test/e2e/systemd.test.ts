@@ -2,7 +2,9 @@
  * The unit on a real systemd: start and readiness, what functions inherit, reload, watchdog, restart and stop in the middle of functions.
  */
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
+import { projectRoot } from './daemon-under-test.js';
 import { noSystemd } from './namespaced-systemd.js';
 import { ServiceUnderTest } from './service-under-test.js';
 
@@ -119,7 +121,7 @@ t.test('sfsd as a service', { skip }, async (t) => {
     t.not(service.mainPid, pid);
     t.notOk(existsSync(systemd.path(`/proc/${functionPid}`)), 'its function is dead');
     t.equal(service.stopPosts().at(-1), 'signal');
-    t.equal(spawnerCount(service), 1, 'one spawner is left');
+    t.equal(service.spawners(), 1, 'one spawner is left');
   });
 
   t.test('restart in the middle of functions lets a short one finish', async (t) => {
@@ -134,6 +136,48 @@ t.test('sfsd as a service', { skip }, async (t) => {
     t.ok(await service.serves());
   });
 
+  const noProgram = existsSync(join(projectRoot, 'native/build/sfsd-demote-all'))
+    ? false
+    : 'sfsd-demote-all is not built';
+
+  t.test('ExecStopPost demotes what a killed daemon left real-time', { skip: noProgram }, async (t) => {
+    const pid = service.mainPid;
+    systemd.must('sh', '-c', strayScript, 'sh', `/sys/fs/cgroup/memory/sfsd-${pid}/stray`);
+    const stray = systemd.must('cat', '/run/stray').trim();
+    t.match(systemd.must('chrt', '-p', stray), /SCHED_FIFO/);
+    systemd.must('kill', '-KILL', String(pid));
+    t.ok(await service.waitFor(() => existsSync(systemd.path('/run/stray-policy')), 10_000));
+    t.match(systemd.must('cat', '/run/stray-policy'), /SCHED_OTHER/, 'and before the next one starts');
+    systemd.must('kill', stray);
+    systemd.must('rm', '/run/stray');
+    t.ok(await service.waitFor(() => service.serves(), 20_000));
+  });
+
+  t.test(
+    'with sfsd.socket clients wait through a restart, and the first one starts the daemon',
+    async (t) => {
+      systemd.must('systemctl', 'stop', 'sfsd');
+      systemd.must('systemctl', 'start', 'sfsd.socket');
+      t.equal(systemd.property('sfsd', 'ActiveState'), 'inactive');
+      t.ok(await service.serves(), 'a request starts it');
+      const socket = lstatSync(systemd.path('/run/sfsd/sfsd.sock')).ino;
+      const pid = service.mainPid;
+      systemd.must('systemctl', 'restart', '--no-block', 'sfsd');
+      const refused: string[] = [];
+      const restarted = async () => {
+        refused.push(...(await service.refusal()));
+        return service.mainPid > 0 && service.mainPid !== pid;
+      };
+      t.ok(await service.waitFor(restarted, 20_000));
+      t.strictSame(refused, [], 'no connection is refused meanwhile');
+      t.ok(await service.serves());
+      t.equal(lstatSync(systemd.path('/run/sfsd/sfsd.sock')).ino, socket, 'the socket is the same');
+      systemd.must('systemctl', 'stop', 'sfsd.socket', 'sfsd');
+      systemd.must('systemctl', 'start', 'sfsd');
+      t.ok(await service.serves(), 'without it the daemon makes its own');
+    },
+  );
+
   t.test('stop ends everything in order, and the units can be uninstalled', async (t) => {
     const began = Date.now();
     systemd.must('systemctl', 'stop', 'sfsd');
@@ -141,7 +185,7 @@ t.test('sfsd as a service', { skip }, async (t) => {
     t.equal(systemd.property('sfsd', 'Result'), 'success');
     t.equal(service.stopPosts().at(-1), 'success');
     t.notOk(existsSync(systemd.path('/run/sfsd/sfsd.sock')), 'the socket is gone');
-    t.equal(spawnerCount(service), 0, 'so is the spawner');
+    t.equal(service.spawners(), 0, 'so is the spawner');
     const { out, status } = service.sfsd('uninstall');
     t.equal(status, 0);
     t.match(out, /kept +etc\/sfsd\/sfsd\.json/, 'a changed configuration stays');
@@ -149,7 +193,6 @@ t.test('sfsd as a service', { skip }, async (t) => {
   });
 });
 
-function spawnerCount({ systemd }: ServiceUnderTest): number {
-  const { out } = systemd.run('systemctl', 'list-units', '--no-legend', '--plain', 'sfsd-spawner@*');
-  return out.split('\n').filter((line) => line.includes('running')).length;
-}
+/** A FIFO process that ends by itself, in a group of the daemon's. */
+const strayScript =
+  'mkdir -p "$1"; timeout 30 chrt -f 5 sleep 30 > /dev/null 2>&1 & sleep 0.3; pgrep -P $! sleep > /run/stray; cat /run/stray > "$1/cgroup.procs"';

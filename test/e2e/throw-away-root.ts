@@ -33,6 +33,8 @@ export class ThrowAwayRoot {
     const [upper = '', work = '', path = ''] = ['upper', 'work', 'root'].map((name) => join(folder, name));
     for (const part of [upper, work, path]) mkdirSync(part);
     mount('-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, path);
+    // A daemon of the host's own may keep its state there.
+    rmSync(join(path, 'var/lib/sfsd'), { recursive: true, force: true });
     return new ThrowAwayRoot(folder, { path, written: upper });
   }
 
