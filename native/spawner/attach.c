@@ -1,6 +1,6 @@
 /*
  * The spawner as a service of its own: systemd accepted the daemon's connection and started us with it as fd 3. The daemon says how we
- * are to run, and hands us its end of the reply stream; from then on all is as it is for the daemon's own child.
+ * are to run, and hands us its end of the reply stream and, where it has left its cpu cgroup, the one to follow it to; from then on all is as it is for the daemon's own child.
  *
  * The socket's mode says who may connect (0600: root). It is asked again here, because whoever speaks to us starts programs as anybody.
  */
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HELLO_MS_MAX = 5000, PRIORITY_MAX = 49, SESSION_NICE_MAX = 19 };
+enum { HELLO_MS_MAX = 5000, PRIORITY_MAX = 49, SESSION_NICE_MAX = 19, FDS_MAX = 2 };
 
 static _Noreturn void refuse(const char *reason)
 {
@@ -32,15 +32,31 @@ static void require_own_user(void)
 		refuse("the peer is another user");
 }
 
-static int received_fd(struct msghdr *message)
+struct received {
+	int reply;
+	/* cgroup.procs of a group that the daemon has moved to; -1: it is where it was started. */
+	int group;
+};
+
+static struct received received_fds(struct msghdr *message)
 {
-	int fd;
+	int fds[FDS_MAX] = { -1, -1 };
 	struct cmsghdr *control = CMSG_FIRSTHDR(message);
 	if (control == NULL || control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS ||
-	    control->cmsg_len != CMSG_LEN(sizeof fd))
+	    (control->cmsg_len != CMSG_LEN(sizeof(int)) && control->cmsg_len != CMSG_LEN(sizeof fds)))
 		refuse("the hello came without a reply stream");
-	memcpy(&fd, CMSG_DATA(control), sizeof fd);
-	return fd;
+	memcpy(fds, CMSG_DATA(control), control->cmsg_len - CMSG_LEN(0));
+	return (struct received){ .reply = fds[0], .group = fds[1] };
+}
+
+/* Our unit may be in a cpu cgroup without a real-time budget, as the daemon's was: it has left its own, and functions are born in ours. */
+static void follow(int group)
+{
+	if (group < 0)
+		return;
+	if (write(group, "0", 1) != 1)
+		perror("spawner --attached: the daemon's cpu cgroup");
+	close(group);
 }
 
 struct hello attach(void)
@@ -48,7 +64,7 @@ struct hello attach(void)
 	struct hello hello;
 	union {
 		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	} control;
 	struct iovec bytes = { .iov_base = &hello, .iov_len = sizeof hello };
 	struct msghdr message = {
@@ -62,8 +78,12 @@ struct hello attach(void)
 		refuse("the hello is of another version");
 	if (hello.priority > PRIORITY_MAX || hello.session_nice > SESSION_NICE_MAX)
 		refuse("the hello asks for what is out of bounds");
-	int fd = received_fd(&message);
-	if (fd != REPLY_FD && dup2(fd, REPLY_FD) < 0)
-		die("dup2");
+	struct received fds = received_fds(&message);
+	follow(fds.group);
+	if (fds.reply != REPLY_FD) {
+		if (dup2(fds.reply, REPLY_FD) < 0)
+			die("dup2");
+		close(fds.reply);
+	}
 	return hello;
 }

@@ -88,6 +88,7 @@ export class FunctionRoom {
         libc,
         programPath: spawnerPath,
         ...(limits.spawnerSocket === '' ? {} : { socketPath: limits.spawnerSocket }),
+        ...(permission.left === undefined ? {} : { cpuGroupFile: permission.left.procsFile }),
         priority: isRealTime(permission.mode) ? config.priorities.spawner : 0,
         sessionNice: config.priorities.sessionNice,
         account: (pid, birthsUs) => countLaunches(pid, duration(birthsUs)),

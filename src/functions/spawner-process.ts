@@ -10,6 +10,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { spawn as startProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Libc } from '../linux/libc.js';
@@ -28,6 +29,8 @@ export interface SpawnerBirth {
   readonly programPath: string;
   /** Where a spawner of a service's is asked for. */
   readonly socketPath?: string;
+  /** cgroup.procs of the cpu group that the daemon has moved to: a spawner of a service's follows. Our child is in it. */
+  readonly cpuGroupFile?: string;
   readonly priority: number;
   readonly sessionNice: number;
 }
@@ -105,8 +108,10 @@ function attach(
   const [ours, theirs] = pairOf(libc, stream);
   const hello = Buffer.alloc(helloBytes);
   encodeHello(hello, birth);
-  const said = libc.sendWithFds(socket, hello, helloBytes, [theirs]);
+  const group = birth.cpuGroupFile === undefined ? undefined : openSync(birth.cpuGroupFile, 'w');
+  const said = libc.sendWithFds(socket, hello, helloBytes, [theirs, ...(group === undefined ? [] : [group])]);
   libc.close(theirs);
+  if (group !== undefined) closeSync(group);
   if (said < 0) {
     libc.close(socket);
     libc.close(ours);

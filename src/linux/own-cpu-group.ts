@@ -34,6 +34,11 @@ export class OwnCpuGroup {
     }
   }
 
+  /** Of the group that we go to. */
+  get procsFile(): string {
+    return join(this.#mount, 'cgroup.procs');
+  }
+
   /** @returns whether that was allowed. */
   leave(): boolean {
     return this.#moveTo(this.#mount);

@@ -3,7 +3,7 @@
  * is written lands in memory, or a fresh Debian by debootstrap from where this host's apt gets its packages.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Ran } from './namespaced-systemd.js';
@@ -99,10 +99,12 @@ export class ThrowAwayRoot {
 
   /** Names that speak of sfsd among all that was written; what an overlay hides is no file. */
   traces(): readonly string[] {
-    return readdirSync(this.#written, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.name.includes('sfsd') && !entry.isCharacterDevice())
-      .map((entry) => join(entry.parentPath, entry.name).slice(this.#written.length))
-      .filter((path) => !/^\/(tmp|proc|dev|run)\//.test(path));
+    const words = [this.#written, '-xdev', '-name', '*sfsd*', '!', '-type', 'c'];
+    const { stdout } = spawnSync('find', words, { encoding: 'utf8' });
+    return stdout
+      .split('\n')
+      .map((path) => path.slice(this.#written.length))
+      .filter((path) => path !== '' && !/^\/(tmp|run)\//.test(path));
   }
 
   close(): void {
