@@ -104,7 +104,7 @@ async function stage(tree) {
   put(
     tree,
     'usr/share/doc/sfsd/copyright',
-    'License: Apache-2.0; see /usr/share/common-licenses/Apache-2.0\n',
+    'License: Apache-2.0; see /usr/share/common-licenses/Apache-2.0\n\n/usr/lib/sfsd/node is Node.js (MIT and others, https://github.com/nodejs/node/blob/main/LICENSE).\nSQLite, in native/build/better-sqlite3-*.node, is in the public domain.\nEach folder of /usr/lib/sfsd/node_modules holds its own licence.\n',
   );
 }
 

@@ -20,18 +20,24 @@ export function peerCredentials(libc: Libc, socket: Socket): Credentials {
   if (result < 0)
     throw new SfsdError('SFSD_ERR_FORBIDDEN', { reason: `the peer is unknown (errno ${-result})` });
   const [pid = 0, uid = -1, gid = -1] = into;
-  if (uid === 0 && pid > 0 && isPowerless(pid))
+  if (uid === 0 && pid > 0 && isPowerless(libc, pid))
     throw new SfsdError('SFSD_ERR_FORBIDDEN', {
       reason: `process ${pid} is root without a capability, as functions are, or has ended`,
     });
   return { uid, gid };
 }
 
-function isPowerless(pid: number): boolean {
+/**
+ * A process that lives and cannot be read is one with more capabilities than we have: `hidepid` shows us every other process of root's.
+ */
+function isPowerless(libc: Libc, pid: number): boolean {
   try {
     return /^CapEff:\s*0+$/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
-    return true;
+    const pidfd = libc.pidfdOpen(pid);
+    if (pidfd < 0) return true;
+    libc.close(pidfd);
+    return false;
   }
 }
 

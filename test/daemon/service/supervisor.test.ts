@@ -1,3 +1,6 @@
+/** What the daemon tells its supervisor, heard by a real datagram socket. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import t, { type Test } from 'tap';
@@ -9,6 +12,13 @@ const loaded = loadKoffiLibc();
 if (!loaded.ok) throw new Error(loaded.reason);
 const { libc } = loaded;
 const watchdogUs = 400_000;
+
+/** A socket's path has at most 107 bytes. */
+function shortFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sfsd-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
 
 interface Log {
   readonly lines: string[];
@@ -32,7 +42,7 @@ function supervisorOf(
 }
 
 for (const [kind, name] of [
-  ['a path', join(t.testdir(), 'notify')],
+  ['a path', join(shortFolder(t), 'notify')],
   ['an abstract name', `@sfsd-supervisor-test-${process.pid}`],
 ] as const) {
   t.test(`ready, reloading and stopping are told over ${kind}, in this order`, async (t) => {
@@ -51,7 +61,7 @@ for (const [kind, name] of [
 }
 
 t.test('pings follow the scheduling loop, and stop with it', async (t) => {
-  const path = join(t.testdir(), 'notify');
+  const path = join(shortFolder(t), 'notify');
   const datagrams = await Datagrams.listen(path);
   t.teardown(() => datagrams.close());
   const said = logOf();
@@ -78,7 +88,7 @@ t.test('pings follow the scheduling loop, and stop with it', async (t) => {
 });
 
 t.test('a watchdog that is meant for another process is not served', async (t) => {
-  const path = join(t.testdir(), 'notify');
+  const path = join(shortFolder(t), 'notify');
   const supervisor = supervisorOf(t, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '1000', WATCHDOG_PID: '1' });
   supervisor.watch(() => {
     t.fail('nobody asks');
@@ -93,13 +103,13 @@ t.test('without a supervisor nothing is said, and one that is gone does not dist
   alone.stopping();
   t.strictSame(silent.lines, []);
   const said = logOf();
-  const lost = supervisorOf(t, { NOTIFY_SOCKET: join(t.testdir(), 'none') }, said);
+  const lost = supervisorOf(t, { NOTIFY_SOCKET: join(shortFolder(t), 'none') }, said);
   lost.stopping();
   t.match(said.lines[0], /supervisor_unreachable.*"errno":2|"errno":2.*supervisor_unreachable/);
 });
 
 t.test('what must arrive is told again until somebody listens', async (t) => {
-  const path = join(t.testdir(), 'notify');
+  const path = join(shortFolder(t), 'notify');
   supervisorOf(t, { NOTIFY_SOCKET: path }).ready('Ready');
   const datagrams = await Datagrams.listen(path);
   t.teardown(() => datagrams.close());
