@@ -118,6 +118,7 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     cpu: cpuBody(status),
     functions: { registered: ports.functions.list().length, running: ports.functions.runningCount() },
     ffi: ports.ffi,
+    guard: ports.guard(),
     resources: { atMs: atMs(resources.at), functions: resources.functions, others: resources.others },
   };
 }

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { Credentials, FunctionStore, Launch } from '../contracts/function.js';
-import type { FfiBody } from '../contracts/http.js';
+import type { FfiBody, GuardBody } from '../contracts/http.js';
 import type { ResourceView } from '../contracts/resources.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
 
@@ -28,6 +28,7 @@ export interface ApiPorts {
   readonly stopping: () => boolean;
   readonly version: string;
   readonly ffi: FfiBody;
+  readonly guard: () => GuardBody;
   /** What the live invocations of each function use; read at most once a second, and only when asked. */
   readonly resources: () => Promise<ResourceView>;
   readonly config: Pick<SfsdConfig, 'functions'>;

@@ -212,6 +212,22 @@ const ffiSchema = record(
   ['reason'],
 );
 
+const guardSchema = record(
+  {
+    state: { type: 'string', enum: ['watching', 'stalled', 'missing', 'off'] },
+    reason: { ...text, description: 'Why it is off.' },
+    pid: count,
+    epoch: count,
+    tasks: count,
+    tasksMax: count,
+    demoted: count,
+    stalls: count,
+    restarts: count,
+    journal: text,
+  },
+  ['reason', 'pid', 'journal'],
+);
+
 const statusSchema = record(
   {
     version: text,
@@ -242,6 +258,7 @@ const statusSchema = record(
     }),
     functions: record({ registered: count, running: count }),
     ffi: ffiSchema,
+    guard: guardSchema,
     resources: resourcesSchema,
   },
   ['modeReason'],

@@ -55,6 +55,7 @@ export interface SfsdConfig {
     readonly control: number;
     readonly spawner: number;
     readonly scheduling: number;
+    readonly guard: number;
     /** Nice value of the functions' session, 0 to 19. */
     readonly sessionNice: number;
     /** The kernel's RCU threads run at the spawner's priority while the daemon runs. */
@@ -70,6 +71,14 @@ export interface SfsdConfig {
     readonly killGraceMs: number;
     /** Finished asynchronous results kept. */
     readonly resultsMax: number;
+  };
+  readonly guard: {
+    /** false: what is promoted stays real-time when the daemon is killed. */
+    readonly enabled: boolean;
+    /** The scheduling loop turns at least every 100 ms; standing still for this long it is taken for stalled. */
+    readonly stallMs: number;
+    /** Tasks that the journal holds: threads that may be promoted at once. */
+    readonly tasksMax: number;
   };
   readonly linux: { readonly ffi: FfiName };
   readonly adopt: { readonly rules: readonly AdoptRule[] };

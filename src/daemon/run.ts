@@ -1,8 +1,8 @@
 /**
  * The composition root: the only place where adapters are constructed.
  *
- *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. what forks: processes to adopt, pidusage's first
- *          call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready
+ *   start  1. configuration, log  2. C library, clock, and that we are alone  3. what is permitted  4. what forks: strays of an earlier
+ *          daemon, the guard, processes to adopt, pidusage's first call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready
  *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
  *          spawner, the cgroups: within 5 s
  *
@@ -22,6 +22,8 @@ import { raiseControlPlane } from './control-priority.js';
 import { CpuAccounts } from './cpu-accounts.js';
 import { ffiBody, openLibc, type PlaneReports, warnOfFallback } from './ffi.js';
 import { FunctionRoom } from './function-room.js';
+import { type GuardRoom, openGuardRoom } from './guard/guard-room.js';
+import { lockInstance } from './guard/instance-lock.js';
 import { createLogger } from './logger.js';
 import { peerCredentials, startTimeOf } from './peers.js';
 import { probePermission } from './permission.js';
@@ -89,7 +91,11 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   ending.listenToSignals(releases);
   const { libc, report } = openLibc(config.linux.ffi);
   const clock = new MonotonicClock(libc);
-  const permission = probePermission(libc, config);
+  const lock = await lockInstance(libc, config.socket.path);
+  releases.push('lock', async () => lock.close());
+  const guard = await openGuardRoom({ config, libc, permission: probePermission(libc, config), log });
+  releases.push('guard', () => guard.close());
+  const { permission } = guard;
   if (permission.mode === 'off') log.warn({ event: 'realtime_off', reason: permission.reason });
 
   const adoptable = await findAdoptable({ rules: config.adopt.rules, libc, log });
@@ -104,6 +110,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     tick,
     permission,
     accounts,
+    journal: guard.journal,
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: (error) => {
       log.fatal({ event: 'scheduling_thread_lost', reason: error.message });
@@ -128,7 +135,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
   adopt(adoptable, { plane: scheduling.plane, log });
   const ffi = { configured: config.linux.ffi, control: report, scheduling: scheduling.ffi };
   warnOfFallback(ffi, log);
-  await openApi(context, { libc, clock, scheduling, room, ffi });
+  await openApi(context, { libc, clock, scheduling, room, ffi, guard });
   // Released first: demoted and refused before anything is torn down.
   releases.push('work', async () => {
     await scheduling.stop();
@@ -149,10 +156,11 @@ interface ApiParts {
   readonly scheduling: Scheduling;
   readonly room: FunctionRoom;
   readonly ffi: PlaneReports;
+  readonly guard: GuardRoom;
 }
 
 async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
-  const { libc, clock, scheduling, room, ffi } = parts;
+  const { libc, clock, scheduling, room, ffi, guard } = parts;
   const resources = new FunctionResources({
     clock,
     live: () => scheduling.plane.liveInvocations(),
@@ -168,6 +176,7 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
     stopping: () => scheduling.plane.stopping,
     version: packageVersion(),
     ffi: ffiBody(ffi),
+    guard: () => guard.status(),
     resources: () => resources.look(),
     config,
     logger: log,

@@ -6,8 +6,7 @@
  *   listener.lost    ◀─ its death: its functions die with it, and a new one starts
  *
  * child_process runs once for each life of the spawner, never for a launch: it blocks until the program it starts has been
- * executed. Node's main thread carries SCHED_RESET_ON_FORK; it lays that down for this one fork, because a spawner that starts
- * SCHED_OTHER on a full host would hold the control plane for as long as it starves.
+ * executed (linux/realtime-fork.ts).
  *
  * A new spawner starts at once when the old one had lived for `stableMs`; otherwise after a delay that doubles up to
  * `restartDelayMaxMs`. In between launches are refused with SFSD_ERR_SPAWNER_LOST.
@@ -17,6 +16,7 @@ import { type ChildProcess, spawn as startProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { assert, reasonOf, SfsdError } from '../contracts/errors.js';
 import type { Libc } from '../linux/libc.js';
+import { withoutResetOnFork } from '../linux/realtime-fork.js';
 import type { ProgramFds } from './channels.js';
 import {
   childrenMax,
@@ -76,7 +76,6 @@ const killedEndMaxMs = 1_000;
 const stableMs = 10_000;
 const restartDelayMinMs = 100;
 const restartDelayMaxMs = 5_000;
-const resetOnFork = 0x4000_0000;
 const seqpacket = 5;
 const tryAgain = -11;
 const brokenPipe = -32;
@@ -212,7 +211,7 @@ export class Spawner {
     const [ours, theirs] = [ends[0] ?? -1, ends[1] ?? -1];
     let process: ChildProcess;
     try {
-      process = this.#withoutResetOnFork(() =>
+      process = withoutResetOnFork(libc, () =>
         startProcess(programPath, ['--priority', String(priority), '--session-nice', String(sessionNice)], {
           cwd: '/',
           env: {},
@@ -249,21 +248,6 @@ export class Spawner {
     const replies = stdio?.[4] as Socket | null | undefined;
     replies?.on('data', (chunk: Buffer) => this.#receive(life, chunk));
     replies?.on('error', () => {});
-  }
-
-  #withoutResetOnFork<Result>(fork: () => Result): Result {
-    const { libc } = this.#options;
-    const policy = libc.schedGetscheduler(0);
-    const priority = libc.schedGetpriority(0);
-    const laidDown =
-      policy > 0 &&
-      (policy & resetOnFork) !== 0 &&
-      libc.schedSetscheduler(0, policy & ~resetOnFork, priority) === 0;
-    try {
-      return fork();
-    } finally {
-      if (laidDown) libc.schedSetscheduler(0, policy, priority);
-    }
   }
 
   #send(life: Life, length: number, fds: readonly number[]): void {

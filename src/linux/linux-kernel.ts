@@ -27,6 +27,7 @@ import { CgroupProcesses, childrenBuffer, Descendants } from './memberships.js';
 import type { Poller } from './poller.js';
 import { ProcStat } from './proc-stat.js';
 import { ProcessSet } from './process-set.js';
+import type { PromotionJournal } from './promotion-journal.js';
 import { RtGroup } from './rt-group.js';
 import { TaskPromoter } from './task-promoter.js';
 import { ThreadSet } from './thread-set.js';
@@ -73,6 +74,8 @@ export interface LinuxKernelOptions {
   readonly rtGroupName?: string;
   /** Launches: real-time work of ours outside this process. */
   readonly launches?: LaunchAccount;
+  /** Where each promoted task is written down for the guard. */
+  readonly journal?: PromotionJournal;
   /** The core of each FILTER worker, for promotions that name one; absent: everything floats. */
   readonly cpuOfWorker?: (worker: number) => number | undefined;
 }
@@ -128,6 +131,7 @@ export class LinuxKernel implements Kernel {
         priority: options.priority ?? 5,
         roundRobin: options.roundRobin ?? false,
         aheadInPauses: niceIsWithinSession(),
+        ...(options.journal === undefined ? {} : { journal: options.journal }),
       }),
       isAttached: (pid) => this.#processPids.has(pid),
       owners: new Map(),

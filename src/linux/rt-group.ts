@@ -32,11 +32,23 @@ export class RtGroup {
     this.#directory = join(this.#mount, name);
   }
 
-  /** Moves the thread to our group. Returns the group it was in, or undefined when that cannot be done. */
-  take(tid: number): string | undefined {
+  /** The v1 cpu tree's mount; empty where there is none. */
+  get mount(): string {
+    return this.#mount;
+  }
+
+  get directory(): string {
+    return this.#mount === '' ? '' : this.#directory;
+  }
+
+  /**
+   * Moves the thread to our group. Returns the group it was in, or undefined when that cannot be done.
+   * @param note told where it is before it is moved; false: it stays.
+   */
+  take(tid: number, note?: (home: string) => boolean): string | undefined {
     if (!this.#prepare()) return undefined;
     const home = this.#groupOf(tid);
-    if (home === undefined) return undefined;
+    if (home === undefined || note?.(home) === false) return undefined;
     return this.#move(tid, this.#directory) ? home : undefined;
   }
 

@@ -6,10 +6,14 @@
  * SCHED_FIFO for a thread that is its group's only one; SCHED_RR where there are several, so that they cannot lock each other out at a
  * barrier. Both with SCHED_RESET_ON_FORK: what is born to a promoted thread starts under the fair scheduler.
  * A thread that is real-time by someone else's hand is left alone.
+ *
+ * Where a journal is kept, each thread is on it from before the first call that changes it until after the last that restores it, so that
+ * the guard can do the same when we cannot. What does not fit is denied.
  */
 import { affinityBytes, maskOf } from './cpus.js';
 import type { Libc } from './libc.js';
 import type { ProcStat } from './proc-stat.js';
+import type { PromotionJournal } from './promotion-journal.js';
 import type { RtGroup } from './rt-group.js';
 import type { SavedScheduling, TaskHandle } from './task-handle.js';
 
@@ -41,6 +45,7 @@ export class TaskPromoter {
   readonly #priority: number;
   readonly #roundRobin: boolean;
   readonly #aheadInPauses: boolean;
+  readonly #journal: PromotionJournal | undefined;
   /** struct sched_attr: size, policy, flags (64 bits), nice, priority, runtime (64), deadline (64), period (64). */
   readonly #attributes = new Uint32Array(attributeWords);
   readonly #attributeBytes = new Uint8Array(this.#attributes.buffer);
@@ -54,6 +59,8 @@ export class TaskPromoter {
     readonly roundRobin: boolean;
     /** Paused tasks get the highest nice weight: it counts among functions alone. */
     readonly aheadInPauses: boolean;
+    /** Absent: nobody restores what we leave behind. */
+    readonly journal?: PromotionJournal;
   }) {
     this.#libc = parts.libc;
     this.#stat = parts.stat;
@@ -61,6 +68,7 @@ export class TaskPromoter {
     this.#priority = parts.priority;
     this.#roundRobin = parts.roundRobin;
     this.#aheadInPauses = parts.aheadInPauses;
+    this.#journal = parts.journal;
   }
 
   /** foreign: it is real-time already, and not by us. */
@@ -69,11 +77,20 @@ export class TaskPromoter {
     const saved = task.saved ?? this.#look(task.tid);
     if (typeof saved === 'string') return saved;
     if (task.saved !== undefined && task.policy === policy) return 'ok';
-    const paused = task.saved !== undefined && task.policy === 0;
-    const result = this.#set(task.tid, policy, scope);
-    if (typeof result === 'number') return result === errnoNoProcess ? 'gone' : 'denied';
-    if (paused) this.#libc.setpriority(task.tid, saved.nice);
-    if (scope.cpu !== undefined) saved.affinity ??= this.#bind(task.tid, scope.cpu);
+    const fresh = task.saved === undefined;
+    const paused = !fresh && task.policy === 0;
+    const entered = fresh ? this.#enter(task, saved, scope) : 'ok';
+    if (entered !== 'ok') return entered;
+    const result = this.#set(task, policy, scope);
+    if (typeof result === 'number') {
+      if (fresh) this.forget(task);
+      return result === errnoNoProcess ? 'gone' : 'denied';
+    }
+    if (paused) {
+      this.#libc.setpriority(task.tid, saved.nice);
+      this.#journal?.setNice(task.journalEntry, false);
+    }
+    if (scope.cpu !== undefined) saved.affinity ??= this.#bind(task, scope.cpu);
     saved.cpuGroup ??= result.cpuGroup;
     task.saved = saved;
     task.policy = policy;
@@ -85,6 +102,8 @@ export class TaskPromoter {
     if (task.saved !== undefined && task.policy === 0) return;
     const saved = task.saved ?? this.#look(task.tid);
     if (typeof saved === 'string') return;
+    if (task.saved === undefined && this.#enter(task, saved, undefined) !== 'ok') return;
+    this.#journal?.setNice(task.journalEntry, true);
     task.saved = saved;
     task.policy = 0;
     this.#attributes.fill(0);
@@ -117,6 +136,18 @@ export class TaskPromoter {
     const saved = task.saved;
     if (saved === undefined) return;
     task.saved = undefined;
+    this.#restore(task, saved);
+    this.forget(task);
+  }
+
+  /** Takes it off the journal: it is what it was, or has ended. */
+  forget(task: TaskHandle): void {
+    if (task.journalEntry < 0) return;
+    this.#journal?.leave(task.journalEntry);
+    task.journalEntry = -1;
+  }
+
+  #restore(task: TaskHandle, saved: SavedScheduling): void {
     const paused = task.policy === 0;
     if (this.#stat.read(this.#libc, task.statFd) === 'gone') return;
     if (this.#libc.schedSetscheduler(task.tid, saved.policy, 0) < 0) return;
@@ -131,15 +162,39 @@ export class TaskPromoter {
     if (scope.cpuGroup !== undefined && this.#rtGroup.holds(tid)) this.#rtGroup.giveBack(tid, scope.cpuGroup);
   }
 
+  /** denied: the journal is full. */
+  #enter(
+    task: TaskHandle,
+    saved: SavedScheduling,
+    scope: PromotionScope | undefined,
+  ): 'ok' | 'gone' | 'denied' {
+    const journal = this.#journal;
+    if (journal === undefined) return 'ok';
+    if (task.startTicks < 0) {
+      if (this.#stat.read(this.#libc, task.statFd) === 'gone') return 'gone';
+      task.startTicks = this.#stat.startTicks;
+    }
+    task.journalEntry = journal.enter(task, saved);
+    if (task.journalEntry < 0) return 'denied';
+    const home = scope?.cpuGroup;
+    if (home === undefined || journal.setHome(task.journalEntry, home)) return 'ok';
+    this.forget(task);
+    return 'denied';
+  }
+
   #set(
-    tid: number,
+    task: TaskHandle,
     policy: number,
     scope: PromotionScope,
   ): { readonly cpuGroup: string | undefined } | number {
+    const { tid } = task;
     const result = this.#libc.schedSetscheduler(tid, policy, this.#priority);
     if (result >= 0) return { cpuGroup: scope.cpuGroup };
     if (result !== errnoNotPermitted) return result;
-    const cpuGroup = this.#rtGroup.take(tid);
+    const cpuGroup = this.#rtGroup.take(
+      tid,
+      (home) => this.#journal?.setHome(task.journalEntry, home) ?? true,
+    );
     if (cpuGroup === undefined) return result;
     const again = this.#libc.schedSetscheduler(tid, policy, this.#priority);
     if (again < 0) {
@@ -151,9 +206,10 @@ export class TaskPromoter {
   }
 
   /** What it may run on otherwise; undefined when it was left to float: its cpuset does not hold that core, or it has ended. */
-  #bind(tid: number, cpu: number): Uint8Array | undefined {
+  #bind({ tid, journalEntry }: TaskHandle, cpu: number): Uint8Array | undefined {
     const before = new Uint8Array(affinityBytes);
     if (this.#libc.schedGetaffinity(tid, before) < 0) return undefined;
+    if (this.#journal?.setBound(journalEntry, before) === false) return undefined;
     return this.#libc.schedSetaffinity(tid, maskOf(cpu)) < 0 ? undefined : before;
   }
 

@@ -373,6 +373,7 @@ export function rig(): Rig {
     stopping: () => world.stopping,
     version: '1.2.3',
     ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+    guard: () => ({ state: 'off', epoch: 0, tasks: 0, tasksMax: 0, demoted: 0, stalls: 0, restarts: 0 }),
     resources: async () => resources,
     config: { functions: functionsConfig },
     logger: pino({ level: 'debug' }, sink),

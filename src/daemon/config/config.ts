@@ -168,9 +168,9 @@ function crossFaults({ scheduler, priorities, adopt }: SfsdConfig): string[] {
   if (scheduler.sliceMinMs > scheduler.sliceMaxMs) {
     faults.push('scheduler.sliceMinMs must not be above scheduler.sliceMaxMs');
   }
-  const { filter, control, spawner, scheduling } = priorities;
-  if (!(filter < control && control < spawner && spawner < scheduling)) {
-    faults.push('priorities must rise: filter < control < spawner < scheduling');
+  const { filter, control, spawner, scheduling, guard } = priorities;
+  if (!(filter < control && control < spawner && spawner < scheduling && scheduling < guard)) {
+    faults.push('priorities must rise: filter < control < spawner < scheduling < guard');
   }
   adopt.rules.forEach(({ name, uid, commandHolds }, index) => {
     if (name === undefined && uid === undefined && commandHolds === undefined)

@@ -36,6 +36,7 @@ export interface SchedulingThreadOptions {
   readonly roundRobin: boolean;
   readonly realtime: boolean;
   readonly reserveCpus: number;
+  readonly journal: SchedulingThreadData['journal'];
   /** URL; absent: the Linux kernel. */
   readonly kernelModule?: string;
   /** The thread ended without being asked to. */
@@ -82,6 +83,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     roundRobin: options.roundRobin,
     realtime: options.realtime,
     reserveCpus: options.reserveCpus,
+    journal: options.journal,
     kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,
   };
   const worker = new Worker(new URL('./thread-main.js', import.meta.url), {

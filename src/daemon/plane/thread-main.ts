@@ -15,6 +15,7 @@ import type { LaunchAccount } from '../../linux/linux-kernel.js';
 import { loadLibc } from '../../linux/load-libc.js';
 import { MonotonicClock } from '../../linux/monotonic-clock.js';
 import { Poller } from '../../linux/poller.js';
+import { PromotionJournal } from '../../linux/promotion-journal.js';
 import { createScheduler } from '../../scheduler/policies.js';
 import { DecisionWriter } from './decision-ring.js';
 import { PlaneState } from './plane-state.js';
@@ -43,6 +44,8 @@ export interface KernelContext {
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
   readonly launches: LaunchAccount;
+  /** Absent: there is no guard. */
+  readonly journal: PromotionJournal | undefined;
 }
 
 /** Everything the thread is given; plain data and shared memory only. */
@@ -61,6 +64,8 @@ export interface SchedulingThreadData {
   readonly realtime: boolean;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
+  /** The journal's file, to be mapped here too: memory of another thread's mapping cannot be passed. Absent: there is no guard. */
+  readonly journal: { readonly fd: number; readonly bytes: number } | undefined;
   /** URL of a KernelModule. */
   readonly kernelModule: string;
 }
@@ -92,6 +97,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
   const clock = new MonotonicClock(libc);
   const poller = new Poller(libc);
   poller.add(data.eventfd, eventfdToken);
+  const journal = openJournal(libc, data.journal);
   const { createKernel } = (await import(data.kernelModule)) as KernelModule;
   const kernel = createKernel({
     libc,
@@ -101,6 +107,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
     roundRobin: data.roundRobin,
     realtime: data.realtime,
     reserveCpus: data.reserveCpus,
+    journal,
     launches: {
       spawnerPid: () => state.get('spawnerPid'),
       births: () => duration(state.get('births')),
@@ -123,11 +130,20 @@ async function main(data: SchedulingThreadData): Promise<void> {
       libc.read(data.eventfd, eventCount, 8);
       return undefined;
     },
+    beat: () => journal?.beat() ?? false,
     cpuTime: () => duration(cpu.microseconds(clockThreadCpu)),
     ready: () => state.set('tid', libc.gettid()),
   });
   kernel.close();
   poller.close();
+}
+
+function openJournal(libc: Libc, file: SchedulingThreadData['journal']): PromotionJournal | undefined {
+  if (file === undefined) return undefined;
+  const memory = libc.mapShared(file.fd, file.bytes);
+  if (typeof memory === 'number')
+    throw new SfsdError('SFSD_ERR_KERNEL', { call: 'mmap of the journal', reason: `errno ${-memory}` });
+  return new PromotionJournal(memory);
 }
 
 function raise(libc: Libc, priority: number): void {

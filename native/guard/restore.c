@@ -1,0 +1,76 @@
+/*
+ * One task becomes what it was before the daemon touched it, in the order that src/linux/task-promoter.ts has: policy, nice value,
+ * slice, CPUs, and last its cpu group, because the kernel refuses to move a real-time thread to a group without a budget.
+ */
+#include "guard.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct scheduling {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime;
+	uint64_t deadline;
+	uint64_t period;
+};
+
+bool is_ours(pid_t tid, uint32_t priority)
+{
+	int policy = sched_getscheduler(tid);
+	struct sched_param parameter;
+	if (policy < 0 || sched_getparam(tid, &parameter) != 0)
+		return false;
+	policy &= ~SCHED_RESET_ON_FORK;
+	return (policy == SCHED_FIFO || policy == SCHED_RR) && (uint32_t)parameter.sched_priority == priority;
+}
+
+/* sched_setscheduler sets the slice to its default; one that was chosen is put back. */
+static void restore_slice(pid_t tid, uint64_t runtime_ns)
+{
+	struct scheduling now = { .size = sizeof now };
+	if (syscall(SYS_sched_getattr, tid, &now, sizeof now, 0) != 0 || now.runtime == runtime_ns)
+		return;
+	now.runtime = runtime_ns;
+	syscall(SYS_sched_setattr, tid, &now, 0);
+}
+
+static void restore_policy(const struct journal_entry *entry, pid_t tid, struct tally *tally)
+{
+	struct sched_param none = { .sched_priority = 0 };
+	if (sched_setscheduler(tid, (int)entry->policy, &none) == 0) {
+		tally->demoted++;
+		restore_slice(tid, entry->runtime_ns);
+	} else if (errno != ESRCH)
+		tally->refused++;
+}
+
+void restore_entry(const struct journal_header *journal, const struct journal_entry *shared, struct tally *tally)
+{
+	struct journal_entry entry = *shared;
+	pid_t tid = (pid_t)entry.tid;
+	/* Held before and after it was copied: it was not written meanwhile. Never what 0 means to the calls below. */
+	if (entry.state != ENTRY_HELD || __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE) != ENTRY_HELD || tid <= 1)
+		return;
+	if (shared->tid != entry.tid || shared->start_time != entry.start_time)
+		return;
+	if (start_time_of((pid_t)entry.pid, tid) != entry.start_time)
+		return;
+	bool realtime = is_ours(tid, journal->priority);
+	if (realtime)
+		restore_policy(&entry, tid, tally);
+	if ((entry.flags & ENTRY_NICE) != 0 && setpriority(PRIO_PROCESS, (id_t)tid, entry.nice) == 0 && !realtime)
+		restore_slice(tid, entry.runtime_ns);
+	if ((entry.flags & ENTRY_BOUND) != 0)
+		sched_setaffinity(tid, AFFINITY_BYTES, (const cpu_set_t *)entry.affinity);
+	entry.home[HOME_BYTES - 1] = '\0';
+	if ((entry.flags & ENTRY_MOVED) != 0 && move_home(journal, tid, entry.home))
+		tally->moved++;
+}

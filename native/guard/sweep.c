@@ -1,0 +1,20 @@
+/* Everything on the list. Calls no allocator: a host that is out of memory is one on which daemons die. */
+#include "guard.h"
+
+void sweep(struct journal_header *journal, struct tally *tally)
+{
+	uint32_t used = journal_entries_used(journal);
+	for (uint32_t index = 0; index < used; index++) {
+		struct journal_entry *entry = journal_entry_at(journal, index);
+		if (__atomic_load_n(&entry->state, __ATOMIC_ACQUIRE) == ENTRY_HELD)
+			restore_entry(journal, entry, tally);
+	}
+	send_children_home(journal, tally);
+}
+
+void clear_entries(struct journal_header *journal)
+{
+	uint32_t used = journal_entries_used(journal);
+	for (uint32_t index = 0; index < used; index++)
+		__atomic_store_n(&journal_entry_at(journal, index)->state, ENTRY_FREE, __ATOMIC_RELEASE);
+}
