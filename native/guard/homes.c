@@ -31,6 +31,19 @@ static bool write_tid(const char *mount, const char *group, pid_t tid)
 	return done;
 }
 
+bool is_away(const struct journal_header *journal, pid_t tid, const char *home)
+{
+	char group[PATH_BYTES];
+	size_t mount = strlen(journal->cpu_mount);
+	if (journal->cpu_group[0] == '\0' || !cpu_group_of(tid, group, sizeof group))
+		return false;
+	/* In the root it was put by another daemon that emptied our common group when it ended. */
+	if (strcmp(group, "/") == 0)
+		return strcmp(home, "/") != 0;
+	return strncmp(journal->cpu_group, journal->cpu_mount, mount) == 0 &&
+	       strcmp(group, journal->cpu_group + mount) == 0;
+}
+
 bool move_home(const struct journal_header *journal, pid_t tid, const char *home)
 {
 	if (journal->cpu_mount[0] == '\0' || strstr(home, "..") != NULL)

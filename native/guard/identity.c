@@ -54,3 +54,35 @@ bool relatives_of(pid_t tid, pid_t *process, pid_t *parent)
 	snprintf(name, sizeof name, "/proc/%d/status", tid);
 	return read_file(name, text, sizeof text) > 0 && field_of(text, "\nTgid:", process) && field_of(text, "\nPPid:", parent);
 }
+
+/* A line of /proc/TID/cgroup: `4:cpu,cpuacct:/path`. */
+static bool names_cpu(const char *controllers)
+{
+	while (*controllers != ':' && *controllers != '\0') {
+		size_t length = strcspn(controllers, ",:");
+		if (length == 3 && strncmp(controllers, "cpu", 3) == 0)
+			return true;
+		controllers += length + (controllers[length] == ',');
+	}
+	return false;
+}
+
+bool cpu_group_of(pid_t tid, char *group, size_t bytes)
+{
+	char name[FILE_NAME_MAX];
+	char text[STATUS_BYTES_MAX];
+	snprintf(name, sizeof name, "/proc/%d/cgroup", tid);
+	if (read_file(name, text, sizeof text) <= 0)
+		return false;
+	for (char *line = text; line != NULL && *line != '\0';) {
+		char *next = strchr(line, '\n');
+		if (next != NULL)
+			*next++ = '\0';
+		char *controllers = strchr(line, ':');
+		char *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+		if (path != NULL && names_cpu(controllers + 1))
+			return (size_t)snprintf(group, bytes, "%s", path + 1) < bytes;
+		line = next;
+	}
+	return false;
+}

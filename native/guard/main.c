@@ -172,6 +172,7 @@ int main(int argc, char **argv)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	grace_find();
 	watch.journal = journal_map(JOURNAL_FD);
 	if (watch.journal == NULL) {
 		perror("sfsd guard: the journal");

@@ -52,17 +52,23 @@ static void restore_policy(const struct journal_entry *entry, pid_t tid, struct 
 		tally->refused++;
 }
 
-void restore_entry(const struct journal_header *journal, const struct journal_entry *shared, struct tally *tally)
+/* False: it is no task that this entry speaks of, or the entry was written while it was copied. Tids 0 and 1 are never ours. */
+static bool take_copy(const struct journal_entry *shared, struct journal_entry *entry)
 {
-	struct journal_entry entry = *shared;
+	*entry = *shared;
+	if (entry->state != ENTRY_HELD || __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE) != ENTRY_HELD || entry->tid <= 1)
+		return false;
+	if (shared->tid != entry->tid || shared->start_time != entry->start_time)
+		return false;
+	return start_time_of((pid_t)entry->pid, (pid_t)entry->tid) == entry->start_time;
+}
+
+void restore_scheduling(const struct journal_header *journal, const struct journal_entry *shared, struct tally *tally)
+{
+	struct journal_entry entry;
+	if (!take_copy(shared, &entry))
+		return;
 	pid_t tid = (pid_t)entry.tid;
-	/* Held before and after it was copied: it was not written meanwhile. Never what 0 means to the calls below. */
-	if (entry.state != ENTRY_HELD || __atomic_load_n(&shared->state, __ATOMIC_ACQUIRE) != ENTRY_HELD || tid <= 1)
-		return;
-	if (shared->tid != entry.tid || shared->start_time != entry.start_time)
-		return;
-	if (start_time_of((pid_t)entry.pid, tid) != entry.start_time)
-		return;
 	bool realtime = is_ours(tid, journal->priority);
 	if (realtime)
 		restore_policy(&entry, tid, tally);
@@ -70,7 +76,14 @@ void restore_entry(const struct journal_header *journal, const struct journal_en
 		restore_slice(tid, entry.runtime_ns);
 	if ((entry.flags & ENTRY_BOUND) != 0)
 		sched_setaffinity(tid, AFFINITY_BYTES, (const cpu_set_t *)entry.affinity);
+}
+
+void restore_home(const struct journal_header *journal, const struct journal_entry *shared, struct tally *tally)
+{
+	struct journal_entry entry;
+	if ((shared->flags & ENTRY_MOVED) == 0 || !take_copy(shared, &entry))
+		return;
 	entry.home[HOME_BYTES - 1] = '\0';
-	if ((entry.flags & ENTRY_MOVED) != 0 && move_home(journal, tid, entry.home))
+	if (is_away(journal, (pid_t)entry.tid, entry.home) && move_home(journal, (pid_t)entry.tid, entry.home))
 		tally->moved++;
 }

@@ -14,9 +14,11 @@ const errnoPermission = -1;
 export function probePermission(libc: Libc, config: SfsdConfig): Permission {
   const { realtime, scheduling } = config.priorities;
   if (!realtime) return { mode: 'off', reason: 'priorities.realtime is false' };
+  const before = { policy: libc.schedGetscheduler(0), priority: libc.schedGetpriority(0) };
   const raised = libc.schedSetscheduler(0, fifoResetOnFork, scheduling);
   if (raised < 0) return { mode: 'off', reason: explain(raised) };
-  libc.schedSetscheduler(0, other, 0);
+  // A supervisor may have started us real-time, so that we are up on a full host in time.
+  libc.schedSetscheduler(0, Math.max(before.policy, other), Math.max(before.priority, 0));
   return { mode: 'fifo' };
 }
 

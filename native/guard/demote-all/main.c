@@ -94,6 +94,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	stand_above(order.priority);
+	grace_find();
 	bool readable = order.journal == NULL || demote_listed(order.journal, &tally);
 	if (order.scan)
 		scan((uint32_t)order.filter_priority, &tally);
