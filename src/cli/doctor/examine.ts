@@ -10,7 +10,14 @@ import { daemonFinding } from './daemon.js';
 import { broken, type Finding, ok } from './finding.js';
 import { autogroupFinding, fairServerFinding, throttlingFinding, waitFinding } from './kernel.js';
 import { processFinding } from './processes.js';
-import { compilerFinding, ffiNapiFinding, nodeFinding, pythonFinding, spawnerFinding } from './programs.js';
+import {
+  compilerFinding,
+  ffiNapiFinding,
+  guardFinding,
+  nodeFinding,
+  pythonFinding,
+  spawnerFinding,
+} from './programs.js';
 import { privilegeFinding, promotionFinding } from './realtime.js';
 
 export async function examine(options: { readonly socket: string | undefined }): Promise<readonly Finding[]> {
@@ -22,6 +29,7 @@ export async function examine(options: { readonly socket: string | undefined }):
   const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
     ['Node', nodeFinding],
     ['spawner', spawnerFinding],
+    ['guard', guardFinding],
     ['C compiler', compilerFinding],
     ['Python', pythonFinding],
     ['FFI', () => library],

@@ -147,7 +147,7 @@ export class Rounds {
     const at = performance.now();
     this.#signal(spawner?.pid, 'SIGKILL');
     this.#t.ok(await this.#settle(calls), 'spawner killed: every caller has an answer');
-    const gone = await within(calmMaxMs, async () => {
+    const gone = await within(serveOnceMaxMs, async () => {
       const living = this.#processes.named(this.#load.program).filter(({ state }) => state !== 'Z');
       return !living.some(({ pid }) => ours.includes(pid));
     });
@@ -198,7 +198,7 @@ export class Rounds {
     this.#signal(pid, 'SIGKILL');
     await this.#becomesCalm('daemon');
     this.#t.ok(await this.#settle(calls), 'daemon killed: every caller has an answer or an error');
-    const gone = await within(calmMaxMs, async () => this.#ours().length === 0);
+    const gone = await within(serveOnceMaxMs, async () => this.#ours().length === 0);
     this.#t.ok(gone, `its functions are gone (${ours.length} ran)`);
     // Those of others are our own children, and reaped by our own loop.
     const zombies = () =>
