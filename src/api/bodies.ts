@@ -121,6 +121,7 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     functions: { registered: ports.functions.list().length, running: ports.functions.runningCount() },
     store: ports.store.status(),
     ffi: ports.ffi,
+    guard: ports.guard(),
     resources: { atMs: atMs(resources.at), functions: resources.functions, others: resources.others },
   };
 }

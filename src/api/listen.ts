@@ -74,7 +74,7 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
  * With those above it. Node's own recursive mkdir tries for ever where the kernel answers ENOENT for what cannot be made, as
  * below /proc: in a thread of the pool, which is real-time here.
  */
-async function makeFolder(folder: string): Promise<void> {
+export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o755 });
   } catch (thrown) {

@@ -217,6 +217,17 @@ function daemonReadings(registry: Registry): readonly Reading[] {
       'CPU time of all parts since start, as a share of all CPUs.',
       (s) => s.cpu.hostShare,
     ),
+    gauge('sfsd_guard_watching', '1 while a guard stands ready to demote everything.', (s) =>
+      Number(s.guard.state === 'watching' || s.guard.state === 'stalled'),
+    ),
+    gauge('sfsd_guard_tasks', 'Threads on the list of what is promoted or paused.', (s) => s.guard.tasks),
+    total(
+      'sfsd_guard_stalls_total',
+      'Stalls of the scheduling loop that a guard saw.',
+      (s) => s.guard.stalls,
+    ),
+    total('sfsd_guard_demotions_total', 'Threads that a guard demoted.', (s) => s.guard.demoted),
+    total('sfsd_guard_restarts_total', 'Times a guard was started anew.', (s) => s.guard.restarts),
     gauge('sfsd_functions_registered', 'Registered functions.', (s) => s.functions.registered),
     gauge('sfsd_functions_running', 'Function instances that run now.', (s) => s.functions.running),
     ...storeReadings(registry),

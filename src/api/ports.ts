@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { Credentials, FunctionStore, Launch } from '../contracts/function.js';
-import type { FfiBody } from '../contracts/http.js';
+import type { FfiBody, GuardBody } from '../contracts/http.js';
 import type { ProtectionStatus } from '../contracts/modes.js';
 import type { ResourceView } from '../contracts/resources.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
@@ -33,6 +33,7 @@ export interface ApiPorts {
   readonly ffi: FfiBody;
   /** Processes held above FILTER. */
   readonly protection: () => ProtectionStatus;
+  readonly guard: () => GuardBody;
   /** What the live invocations of each function use; read at most once a second, and only when asked. */
   readonly resources: () => Promise<ResourceView>;
   readonly config: Pick<SfsdConfig, 'functions'>;

@@ -245,6 +245,22 @@ const storeSchema = record(
   ['path', 'setAside'],
 );
 
+const guardSchema = record(
+  {
+    state: { type: 'string', enum: ['watching', 'stalled', 'missing', 'off'] },
+    reason: { ...text, description: 'Why it is off.' },
+    pid: count,
+    epoch: count,
+    tasks: count,
+    tasksMax: count,
+    demoted: count,
+    stalls: count,
+    restarts: count,
+    journal: text,
+  },
+  ['reason', 'pid', 'journal'],
+);
+
 const statusSchema = record(
   {
     version: text,
@@ -281,6 +297,7 @@ const statusSchema = record(
     functions: record({ registered: count, running: count }),
     store: storeSchema,
     ffi: ffiSchema,
+    guard: guardSchema,
     resources: resourcesSchema,
   },
   ['modeReason'],

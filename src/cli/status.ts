@@ -41,6 +41,12 @@ export function ffiText({ ffi }: StatusBody): string {
   return ffi.reason === undefined ? used : `${used}; ${ffi.configured} was configured: ${ffi.reason}`;
 }
 
+export function guardText({ guard }: StatusBody): string {
+  if (guard.state === 'off') return `off: ${guard.reason ?? 'so configured'}`;
+  const seen = `${guard.tasks} of at most ${guard.tasksMax} threads on its list`;
+  return `${guard.state}, ${seen}, ${guard.stalls} stalls, ${guard.demoted} demoted, ${guard.restarts} restarts`;
+}
+
 export const workerHead = ['worker', 'for', 'function', 'invocation'] as const;
 
 /** One row per FILTER worker. */
@@ -66,6 +72,7 @@ function facts(status: StatusBody): string[][] {
     ...protectionRows(status),
     ['policy', status.policy],
     ['FFI', ffiText(status)],
+    ['guard', guardText(status)],
     ['slice S', timeText(status.sliceMs)],
     ['queue', `${status.queueLength} waiting, ${status.blocked} blocked`],
     ['live', `${status.live} of at most ${status.liveMax}`],

@@ -71,6 +71,7 @@ export interface SfsdConfig {
     readonly protected: number;
     readonly spawner: number;
     readonly scheduling: number;
+    readonly guard: number;
     /** Nice value of the functions' session, 0 to 19. */
     readonly sessionNice: number;
     /** What a promoted task gets in mode eevdf: a nice value, -20 to 0, and a slice. */
@@ -97,6 +98,14 @@ export interface SfsdConfig {
     readonly path: string;
     /** Lost asynchronous invocations remembered. */
     readonly lostMax: number;
+  };
+  readonly guard: {
+    /** false: what is promoted stays real-time when the daemon is killed. */
+    readonly enabled: boolean;
+    /** The scheduling loop turns at least every 100 ms; standing still for this long it is taken for stalled. */
+    readonly stallMs: number;
+    /** Tasks that the journal holds: threads that may be promoted at once. */
+    readonly tasksMax: number;
   };
   readonly linux: { readonly ffi: FfiName };
   readonly adopt: { readonly rules: readonly AdoptRule[] };

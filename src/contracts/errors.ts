@@ -64,6 +64,10 @@ export const errorTable = {
     status: 500,
     message: 'Another sfsd answers on {path}. Stop it, or give this one its own --socket.',
   },
+  SFSD_ERR_SECOND_INSTANCE: {
+    status: 500,
+    message: 'Another sfsd (pid {pid}) runs on {path}. Stop it, or give this one its own --socket.',
+  },
   SFSD_ERR_DAEMON_UNREACHABLE: {
     status: 503,
     message:

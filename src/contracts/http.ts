@@ -195,7 +195,28 @@ export interface StatusBody {
   readonly functions: { readonly registered: number; readonly running: number };
   readonly store: StoreStatus;
   readonly ffi: FfiBody;
+  readonly guard: GuardBody;
   readonly resources: ResourcesBody;
+}
+
+/** The process that demotes everything when this one dies or stalls. */
+export interface GuardBody {
+  /** off: there is none to be. missing: it was killed, or cannot be started; it is tried again. */
+  readonly state: 'watching' | 'stalled' | 'missing' | 'off';
+  /** Why it is off. */
+  readonly reason?: string;
+  readonly pid?: number;
+  /** How often a guard has demoted everything. */
+  readonly epoch: number;
+  /** Threads on the list of what is promoted or paused, and how many it holds. */
+  readonly tasks: number;
+  readonly tasksMax: number;
+  /** Threads that guards have demoted, and stalls of the scheduling loop that they have seen, since the start. */
+  readonly demoted: number;
+  readonly stalls: number;
+  readonly restarts: number;
+  /** The journal's file. */
+  readonly journal?: string;
 }
 
 /** Who makes the kernel calls of each plane. */

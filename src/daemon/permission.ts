@@ -116,8 +116,11 @@ function tryOwnPriority(
 }
 
 function raiseAndLower(libc: Libc, priority: number): number {
+  const before = { policy: libc.schedGetscheduler(0), priority: libc.schedGetpriority(0) };
   const raised = libc.schedSetscheduler(0, schedFifo, priority);
-  if (raised >= 0) libc.schedSetscheduler(0, schedOther, 0);
+  // A supervisor may have started us real-time, so that we are up on a full host in time.
+  if (raised >= 0)
+    libc.schedSetscheduler(0, Math.max(before.policy, schedOther), Math.max(before.priority, 0));
   return raised;
 }
 

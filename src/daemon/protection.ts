@@ -10,6 +10,7 @@ import { isRealTime, type ProtectionStatus } from '../contracts/modes.js';
 import { type Clock, type Instant, instant } from '../contracts/time.js';
 import type { CgroupLayout } from '../linux/cgroup-layout.js';
 import type { Libc } from '../linux/libc.js';
+import type { PromotionJournal } from '../linux/promotion-journal.js';
 import { ProtectedTasks } from '../linux/protected-tasks.js';
 import type { Permission } from './permission.js';
 import { ProtectRules } from './protect-rules.js';
@@ -24,6 +25,8 @@ export interface ProtectionOptions {
   readonly layout: CgroupLayout;
   readonly permission: Permission;
   readonly log: Logger;
+  /** The share of protected processes; absent: there is no guard. */
+  readonly journal: PromotionJournal | undefined;
   /** Functions that we started descend from it. */
   readonly spawnerPid: () => number | undefined;
   /** CPU use, in cores. */
@@ -72,7 +75,7 @@ class Guarding {
   #last: { readonly at: Instant; readonly usedUs: number };
 
   constructor(options: ProtectionOptions) {
-    const { config, libc, layout, clock } = options;
+    const { config, libc, layout, clock, journal } = options;
     this.#options = options;
     this.#rules = new ProtectRules(layout, config.protect.rules);
     this.#tasks = new ProtectedTasks({
@@ -80,6 +83,7 @@ class Guarding {
       layout,
       priority: config.priorities.protected,
       filterShare: config.scheduler.budgetPercent / 100,
+      ...(journal === undefined ? {} : { journal }),
     });
     this.#last = { at: clock.now(), usedUs: 0 };
   }
@@ -110,6 +114,7 @@ class Guarding {
   #apply(found: ReadonlySet<number>): void {
     const tasks = this.#tasks;
     const own = new Set([process.pid, this.#options.spawnerPid() ?? process.pid]);
+    if (this.#options.journal?.isOvertaken() === true) tasks.letAllGo();
     tasks.startLook();
     for (const pid of found) {
       if (!tasks.holds(pid) && tasks.descendsFrom(pid, own)) continue;

@@ -1,9 +1,9 @@
 /**
  * The composition root: the only place where adapters are constructed.
  *
- *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. what forks: processes to adopt, pidusage's first
- *          call  5. store, scheduling thread, plane  6. spawner, functions  7. own priority  8. protected processes, adoption  9. API on
- *          its socket -> ready, which a supervisor is told
+ *   start  1. configuration, log  2. C library, clock, and that we are alone  3. what is permitted  4. what forks: strays of an earlier
+ *          daemon, the guard, processes to adopt, pidusage's first call  5. store, scheduling thread, plane  6. spawner, functions
+ *          7. own priority  8. protected processes, adoption  9. API on its socket -> ready, which a supervisor is told
  *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
  *          spawner, the cgroups, the store: within 5 s
  *
@@ -25,6 +25,8 @@ import { raiseControlPlane } from './control-priority.js';
 import { CpuAccounts } from './cpu-accounts.js';
 import { ffiBody, openLibc, type PlaneReports, warnOfFallback } from './ffi.js';
 import { FunctionRoom } from './function-room.js';
+import { type GuardRoom, openGuardRoom } from './guard/guard-room.js';
+import { lockInstance } from './guard/instance-lock.js';
 import { createLogger } from './logger.js';
 import { peerCredentials, startTimeOf } from './peers.js';
 import { probePermission, reportPermission } from './permission.js';
@@ -102,9 +104,14 @@ async function start(
   const supervisor = new Supervisor({ libc, environment: options.environment, pid: process.pid, log });
   releases.push('supervisor', async () => supervisor.close());
   const clock = new MonotonicClock(libc);
+  const lock = await lockInstance(libc, config.socket.path);
+  releases.push('lock', async () => lock.close());
   const layout = CgroupLayout.detect();
-  const permission = probePermission(libc, config, layout);
-  releases.push('cpu group', async () => permission.left?.comeBack());
+  const probed = probePermission(libc, config, layout);
+  releases.push('cpu group', async () => probed.left?.comeBack());
+  const guard = await openGuardRoom({ config, libc, layout, permission: probed, log });
+  releases.push('guard', () => guard.close());
+  const { permission } = guard;
   reportPermission(permission, log);
 
   const adoptable = await findAdoptable({ rules: config.adopt.rules, libc, log });
@@ -123,6 +130,7 @@ async function start(
     tick,
     permission,
     accounts,
+    journal: guard.journal,
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: (error) => {
       log.fatal({ event: 'scheduling_thread_lost', reason: error.message });
@@ -158,6 +166,7 @@ async function start(
     clock,
     layout,
     permission,
+    journal: guard.protectedShare,
     log,
     spawnerPid: () => room.spawnerPid,
     count: scheduling.countProtected,
@@ -166,7 +175,7 @@ async function start(
   adopt(adoptable, { plane: scheduling.plane, log });
   const ffi = { configured: config.linux.ffi, control: report, scheduling: scheduling.ffi };
   warnOfFallback(ffi, log);
-  await openApi(context, { libc, clock, store, scheduling, room, protection, ffi });
+  await openApi(context, { libc, clock, store, scheduling, room, protection, ffi, guard });
   // Released first: demoted and refused before anything is torn down.
   releases.push('work', async () => {
     await scheduling.stop();
@@ -199,10 +208,11 @@ interface ApiParts {
   readonly room: FunctionRoom;
   readonly protection: Protection;
   readonly ffi: PlaneReports;
+  readonly guard: GuardRoom;
 }
 
 async function openApi({ config, log, releases, options }: StartContext, parts: ApiParts): Promise<void> {
-  const { libc, clock, store, scheduling, room, protection, ffi } = parts;
+  const { libc, clock, store, scheduling, room, protection, ffi, guard } = parts;
   const resources = new FunctionResources({
     clock,
     live: () => scheduling.plane.liveInvocations(),
@@ -220,6 +230,7 @@ async function openApi({ config, log, releases, options }: StartContext, parts: 
     version: packageVersion(),
     ffi: ffiBody(ffi),
     protection: () => protection.status,
+    guard: () => guard.status(),
     resources: () => resources.look(),
     config,
     logger: log,

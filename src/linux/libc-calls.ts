@@ -30,6 +30,8 @@ export interface Binding {
   readonly errno: () => number;
   /** Its argument holds pointers, which each FFI writes in its own way. */
   readonly sendmsg: (socket: number, message: MessageParts) => number;
+  /** The memory there, without a copy; nobody frees it. */
+  readonly view: (address: number, length: number) => Uint8Array;
   readonly machine: Machine;
 }
 
@@ -58,6 +60,10 @@ const solSocket = 1;
 const scmRights = 1;
 const soPeercred = 17;
 const msgDontwaitNosignal = 0x40 | 0x4000;
+const readableAndWritable = 3;
+const mapShared = 1;
+/** LOCK_EX | LOCK_NB */
+const lockExclusiveAtOnce = 2 | 4;
 const atEmptyPath = 0x1000;
 const statxNlink = 4;
 /** Bytes of struct statx, and the 32-bit word that holds stx_nlink. */
@@ -179,13 +185,26 @@ function waiting({
 function files({
   declare,
   settle,
-}: Settled): Part<'open' | 'close' | 'read' | 'pread' | 'write' | 'setNonBlocking' | 'linkCount'> {
+  view,
+}: Settled): Part<
+  | 'open'
+  | 'close'
+  | 'read'
+  | 'pread'
+  | 'write'
+  | 'setNonBlocking'
+  | 'mapShared'
+  | 'lockExclusive'
+  | 'linkCount'
+> {
   const open = declare('open', ['str', 'int', 'int']);
   const close = declare('close', ['int']);
   const read = declare('read', ['int', 'void *', 'size_t'], 'int64_t');
   const pread = declare('pread', ['int', 'void *', 'size_t', 'int64_t'], 'int64_t');
   const write = declare('write', ['int', 'void *', 'size_t'], 'int64_t');
   const control = declare('fcntl', ['int', 'int', 'int']);
+  const mmap = declare('mmap', ['void *', 'size_t', 'int', 'int', 'int', 'int64_t'], 'int64_t');
+  const flock = declare('flock', ['int', 'int']);
   const statx = declare('statx', ['int', 'void *', 'int', 'uint32_t', 'void *']);
   const stats = new Uint32Array(statxBytes / 4);
   const emptyPath = new Uint8Array(1);
@@ -196,6 +215,11 @@ function files({
     pread: (fd, into, length) => settle(pread(fd, into, length, 0)),
     write: (fd, from, length) => settle(write(fd, from, length)),
     setNonBlocking: (fd) => settle(control(fd, setStatusFlags, nonBlocking)),
+    mapShared(fd, length) {
+      const address = settle(mmap(null, length, readableAndWritable, mapShared, fd, 0));
+      return address < 0 ? address : view(address, length);
+    },
+    lockExclusive: (fd) => settle(flock(fd, lockExclusiveAtOnce)),
     linkCount(fd) {
       const result = settle(statx(fd, emptyPath, atEmptyPath, statxNlink, stats));
       return result < 0 ? result : (stats[statxNlinkWord] ?? 0);

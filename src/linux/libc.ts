@@ -51,6 +51,13 @@ export interface Libc {
   write(fd: number, from: Uint8Array, length: number): number;
   /** O_NONBLOCK, and no other status flag: of this open file, so of a pipe's one end. */
   setNonBlocking(fd: number): number;
+  /**
+   * mmap(2) of the file's first bytes, shared and writable, or the negative errno. Nobody unmaps it: an array over memory that is gone
+   * would crash whoever touches it, so it lasts as long as the process.
+   */
+  mapShared(fd: number, length: number): Uint8Array | number;
+  /** flock(2), exclusive and without waiting: held until every descriptor of this opening is closed, also by a kill. */
+  lockExclusive(fd: number): number;
   /** Hard-link count: 2 + threads for /proc/PID/task. */
   linkCount(fd: number): number;
 

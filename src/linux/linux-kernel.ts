@@ -81,10 +81,11 @@ export interface LinuxKernelOptions {
   /** FILTER's share of a core's time. */
   readonly filterShare?: number;
   readonly countTarget?: CountTarget;
-  readonly journal?: PromotionJournal;
   readonly rtGroupName?: string;
   /** Launches: real-time work of ours outside this process. */
   readonly launches?: LaunchAccount;
+  /** Where each promoted task is written down for the guard. */
+  readonly journal?: PromotionJournal;
   /** The core of each FILTER worker, for promotions that name one; absent: everything floats. */
   readonly cpuOfWorker?: (worker: number) => number | undefined;
 }

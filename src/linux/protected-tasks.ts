@@ -133,10 +133,15 @@ export class ProtectedTasks {
     for (const tid of this.#rtGroup.strays()) this.#sendHome(tid);
   }
 
+  /** What a guard has demoted meanwhile is kept anew in the next look. */
+  letAllGo(): void {
+    for (const [pid, entry] of this.#kept) this.#letGo(pid, entry);
+  }
+
   /** Everybody becomes what it was. */
   close(): void {
     for (const tid of this.#rtGroup.strays()) this.#sendHome(tid);
-    for (const [pid, entry] of this.#kept) this.#letGo(pid, entry);
+    this.letAllGo();
     this.#threads = 0;
     this.#rtGroup.close();
   }

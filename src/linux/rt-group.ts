@@ -61,6 +61,15 @@ export class RtGroup {
     this.#filterShare = options.filterShare ?? filterShareDefault;
   }
 
+  /** The v1 cpu tree's mount; empty where there is none. */
+  get mount(): string {
+    return this.#mount;
+  }
+
+  get directory(): string {
+    return this.#mount === '' ? '' : this.#directory;
+  }
+
   /**
    * The group that the thread is in, when moving it to ours may help. undefined: it would not, because its group has a budget of its
    * own, or ours cannot be had.

@@ -10,11 +10,14 @@
  * Where real-time is denied a thread is *favoured* instead (mode eevdf): SCHED_OTHER with a short slice, so that it is picked soon after it
  * wakes, and a higher weight where we may give one, so that it keeps its core. Attributes are read first, because sched_setattr sets all at
  * once; without CAP_SYS_NICE reset-on-fork is left out, since it could not be taken off again, and what is born with our slice is told by it.
+ *
+ * Where a journal is kept, each thread is on it from before the first call that changes it until after the last that restores it, so that
+ * the guard can do the same when we cannot. What does not fit is denied.
  */
 import { affinityBytes, maskOf } from './cpus.js';
 import type { Libc } from './libc.js';
 import type { ProcStat } from './proc-stat.js';
-import { noJournal, type PromotionJournal } from './promotion-journal.js';
+import type { PromotionJournal } from './promotion-journal.js';
 import type { RtGroup } from './rt-group.js';
 import type { TargetRefusals } from './target-refusals.js';
 import type { SavedScheduling, TaskHandle } from './task-handle.js';
@@ -67,7 +70,7 @@ export class TaskPromoter {
   readonly #favour: Favour | undefined;
   readonly #always: boolean;
   readonly #privileged: boolean;
-  readonly #journal: PromotionJournal;
+  readonly #journal: PromotionJournal | undefined;
   /** Who is told of what could not be promoted as it should. */
   readonly refusals: TargetRefusals;
   /** struct sched_attr: size, policy, flags (64 bits), nice, priority, runtime (64), deadline (64), period (64). */
@@ -88,6 +91,7 @@ export class TaskPromoter {
     /** CAP_SYS_NICE. */
     readonly privileged: boolean;
     readonly refusals: TargetRefusals;
+    /** Absent: nobody restores what we leave behind. */
     readonly journal?: PromotionJournal;
   }) {
     this.#libc = parts.libc;
@@ -100,7 +104,7 @@ export class TaskPromoter {
     this.#always = parts.favour?.always === true;
     this.#privileged = parts.privileged;
     this.refusals = parts.refusals;
-    this.#journal = parts.journal ?? noJournal;
+    this.#journal = parts.journal;
   }
 
   /** foreign: it is real-time already, and not by us. */
@@ -110,12 +114,17 @@ export class TaskPromoter {
     const saved = task.saved ?? this.#look(task.tid);
     if (typeof saved === 'string') return saved;
     if (task.saved !== undefined && task.policy === policy) return 'ok';
-    const paused = task.saved !== undefined && task.policy <= 0;
-    if (task.saved === undefined) this.#journal.note(task, saved);
+    const fresh = task.saved === undefined;
+    const paused = !fresh && task.policy <= 0;
+    const entered = fresh ? this.#enter(task, saved, scope) : 'ok';
+    if (entered !== 'ok') return entered;
     const result = this.#set(task, saved, policy, scope);
     if (result < 0) return this.#refused(task, result);
-    if (paused) this.#libc.setpriority(task.tid, saved.nice);
-    if (scope.cpu !== undefined) saved.affinity ??= this.#bind(task.tid, scope.cpu);
+    if (paused) {
+      this.#libc.setpriority(task.tid, saved.nice);
+      this.#journal?.setNice(task.journalEntry, false);
+    }
+    if (scope.cpu !== undefined) saved.affinity ??= this.#bind(task, scope.cpu);
     task.saved = saved;
     task.policy = policy;
     return 'ok';
@@ -127,21 +136,23 @@ export class TaskPromoter {
     if (task.saved !== undefined && task.policy === favoured) return 'ok';
     const saved = task.saved ?? this.#look(task.tid);
     if (typeof saved === 'string') return saved;
-    if (task.saved === undefined) this.#journal.note(task, saved);
+    const entered = task.saved === undefined ? this.#enter(task, saved, scope) : 'ok';
+    if (entered !== 'ok') return entered;
+    this.#journal?.setNice(task.journalEntry, true);
     const nice = Math.min(saved.nice, favour.nice);
     const reset = this.#privileged || (saved.policy & schedResetOnFork) !== 0;
     let result = this.#setFair(task.tid, { policy: 0, reset, nice, sliceNs: favour.sliceNs });
     if (result === errnoNotPermitted && nice !== saved.nice)
       result = this.#setFair(task.tid, { policy: 0, reset, nice: saved.nice, sliceNs: favour.sliceNs });
     if (result < 0) return this.#refused(task, result);
-    if (scope.cpu !== undefined) saved.affinity ??= this.#bind(task.tid, scope.cpu);
+    if (scope.cpu !== undefined) saved.affinity ??= this.#bind(task, scope.cpu);
     task.saved = saved;
     task.policy = favoured;
     return 'ok';
   }
 
   #refused(task: TaskHandle, result: number): 'gone' | 'denied' {
-    if (task.saved === undefined) this.#journal.forget(task.tid);
+    if (task.saved === undefined) this.forget(task);
     return result === errnoNoProcess ? 'gone' : 'denied';
   }
 
@@ -151,7 +162,8 @@ export class TaskPromoter {
     if (task.saved !== undefined && task.policy <= 0) return;
     const saved = task.saved ?? this.#look(task.tid);
     if (typeof saved === 'string') return;
-    if (task.saved === undefined) this.#journal.note(task, saved);
+    if (task.saved === undefined && this.#enter(task, saved, undefined) !== 'ok') return;
+    this.#journal?.setNice(task.journalEntry, true);
     task.saved = saved;
     task.policy = 0;
     const policy = saved.policy & ~schedResetOnFork;
@@ -204,7 +216,14 @@ export class TaskPromoter {
     task.saved = undefined;
     const niceChanged = task.policy <= 0;
     if (this.#stat.read(this.#libc, task.statFd) !== 'gone') this.#restore(task, saved, niceChanged);
-    this.#journal.forget(task.tid);
+    this.forget(task);
+  }
+
+  /** Takes it off the journal: it is what it was, or has ended. */
+  forget(task: TaskHandle): void {
+    if (task.journalEntry < 0) return;
+    this.#journal?.leave(task.journalEntry);
+    task.journalEntry = -1;
   }
 
   #restore(task: TaskHandle, saved: SavedScheduling, niceChanged: boolean): void {
@@ -232,6 +251,26 @@ export class TaskPromoter {
     if (scope.cpuGroup !== undefined && this.#rtGroup.holds(tid)) this.#rtGroup.giveBack(tid, scope.cpuGroup);
   }
 
+  /** denied: the journal is full. */
+  #enter(
+    task: TaskHandle,
+    saved: SavedScheduling,
+    scope: PromotionScope | undefined,
+  ): 'ok' | 'gone' | 'denied' {
+    const journal = this.#journal;
+    if (journal === undefined) return 'ok';
+    if (task.startTicks < 0) {
+      if (this.#stat.read(this.#libc, task.statFd) === 'gone') return 'gone';
+      task.startTicks = this.#stat.startTicks;
+    }
+    task.journalEntry = journal.enter(task, saved);
+    if (task.journalEntry < 0) return 'denied';
+    const home = scope?.cpuGroup;
+    if (home === undefined || journal.setHome(task.journalEntry, home)) return 'ok';
+    this.forget(task);
+    return 'denied';
+  }
+
   #set(task: TaskHandle, saved: SavedScheduling, policy: number, scope: PromotionScope): number {
     const { tid } = task;
     const result = this.#libc.schedSetscheduler(tid, policy, this.#priority);
@@ -242,9 +281,8 @@ export class TaskPromoter {
       return result;
     }
     const home = this.#rtGroup.homeOf(tid);
-    if (home === undefined) return result;
+    if (home === undefined || this.#journal?.setHome(task.journalEntry, home) === false) return result;
     saved.cpuGroup = home;
-    this.#journal.note(task, saved);
     const again = this.#rtGroup.take(tid)
       ? this.#libc.schedSetscheduler(tid, policy, this.#priority)
       : result;
@@ -259,9 +297,10 @@ export class TaskPromoter {
   }
 
   /** What it may run on otherwise; undefined when it was left to float: its cpuset does not hold that core, or it has ended. */
-  #bind(tid: number, cpu: number): Uint8Array | undefined {
+  #bind({ tid, journalEntry }: TaskHandle, cpu: number): Uint8Array | undefined {
     const before = new Uint8Array(affinityBytes);
     if (this.#libc.schedGetaffinity(tid, before) < 0) return undefined;
+    if (this.#journal?.setBound(journalEntry, before) === false) return undefined;
     return this.#libc.schedSetaffinity(tid, maskOf(cpu)) < 0 ? undefined : before;
   }
 

@@ -162,12 +162,14 @@ export class ThreadSet implements TrackedTasks {
   }
 
   #forgetEnded(): void {
-    const { libc, stat } = this.#tools;
+    const { libc, stat, promoter } = this.#tools;
     this.#hint = 0;
     this.#tasks = this.#tasks.filter((task) => {
       const lives = stat.read(libc, task.statFd) === 'ok' && !stat.hasEnded;
-      if (!lives) task.close(libc);
-      return lives;
+      if (lives) return true;
+      promoter.forget(task);
+      task.close(libc);
+      return false;
     });
   }
 }

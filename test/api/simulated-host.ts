@@ -9,8 +9,9 @@ export const hostMode: Pick<SchedulingStatus, 'mode' | 'targets'> = {
   targets: [{ way: 'eevdf', reason: 'cpu-group', targets: 3 }],
 };
 
-export const hostPorts: Pick<ApiPorts, 'version' | 'ffi' | 'protection'> = {
+export const hostPorts: Pick<ApiPorts, 'version' | 'ffi' | 'protection' | 'guard'> = {
   version: '1.2.3',
   ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+  guard: () => ({ state: 'off', epoch: 0, tasks: 0, tasksMax: 0, demoted: 0, stalls: 0, restarts: 0 }),
   protection: () => ({ processes: 2, threads: 9, cpuCores: 0.25 }),
 };

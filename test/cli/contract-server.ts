@@ -77,6 +77,7 @@ export const statusBody: StatusBody = {
     writeFailures: 0,
   },
   ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+  guard: { state: 'watching', pid: 4, epoch: 0, tasks: 2, tasksMax: 64, demoted: 0, stalls: 0, restarts: 0 },
   resources: {
     atMs: 7_383_000,
     functions: [

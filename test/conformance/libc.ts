@@ -10,6 +10,7 @@ import {
   readSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,6 +34,7 @@ export function libcConformance(name: string, load: LoadLibc): void {
     t.test('scheduling calls', async (t) => scheduling(t, libc));
     t.test('clocks', async (t) => clocks(t, libc));
     t.test('files', async (t) => files(t, libc));
+    t.test('mappings and locks', async (t) => mappings(t, libc));
     t.test('pipes', async (t) => pipes(t, libc));
     t.test('waiting', async (t) => waiting(t, libc));
     t.test('channels', async (t) => channels(t, libc));
@@ -132,6 +134,30 @@ function pipes(t: Test, libc: Libc): void {
   t.equal(libc.close(readEnd), 0);
   t.equal(libc.close(writeEnd), 0);
   t.equal(libc.setNonBlocking(readEnd), errnoBadFd);
+}
+
+function mappings(t: Test, libc: Libc): void {
+  const path = join(tmpdir(), `sfsd-mapping-${process.pid}`);
+  const fd = openSync(path, 'w+');
+  const other = openSync(path, 'r+');
+  t.teardown(() => {
+    for (const each of [fd, other]) closeSync(each);
+    rmSync(path);
+  });
+  writeSync(fd, Buffer.alloc(4096));
+  const memory = libc.mapShared(fd, 4096);
+  if (typeof memory === 'number') throw new Error(`errno ${-memory}`);
+  t.equal(memory.length, 4096);
+  const words = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength / 4);
+  Atomics.store(words, 1, 0x01020304);
+  t.same([...readFileSync(path).subarray(4, 8)], [4, 3, 2, 1], 'a store is in the file');
+  writeSync(fd, Buffer.from([7]), 0, 1, 0);
+  t.equal(memory[0], 7, 'and a write in the memory');
+  t.equal(libc.mapShared(99_999, 4096), errnoBadFd);
+  t.equal(libc.lockExclusive(fd), 0);
+  t.equal(libc.lockExclusive(fd), 0, 'by its holder again');
+  t.equal(libc.lockExclusive(other), errnoTryAgain, 'held by another opening');
+  t.equal(libc.lockExclusive(99_999), errnoBadFd);
 }
 
 function waiting(t: Test, libc: Libc): void {

@@ -60,9 +60,15 @@ export class DaemonUnderTest {
   static async start(
     settings: readonly string[] = [],
     wrapper: readonly string[] = [],
-    { lifeMaxSeconds = lifeMaxSecondsUsual }: { readonly lifeMaxSeconds?: number } = {},
+    {
+      lifeMaxSeconds = lifeMaxSecondsUsual,
+      folder = mkdtempSync(join(tmpdir(), 'sfsd-test-')),
+    }: {
+      readonly lifeMaxSeconds?: number;
+      /** For one that follows another on the same socket; absent: one of its own. */
+      readonly folder?: string;
+    } = {},
   ): Promise<DaemonUnderTest> {
-    const folder = mkdtempSync(join(tmpdir(), 'sfsd-test-'));
     const daemon = new DaemonUnderTest(folder, settings, wrapper, lifeMaxSeconds);
     for (let waitedMs = 0; waitedMs < startMaxMs; waitedMs += 50) {
       const healthy = await daemon.get('/healthz').catch(() => undefined);
@@ -147,6 +153,12 @@ export class DaemonUnderTest {
     await this.#client.destroy();
     rmSync(this.#folder, { recursive: true, force: true });
     return code;
+  }
+
+  /** After a kill: lets go of it, and leaves the folder to the next. */
+  async abandon(): Promise<void> {
+    await this.ended();
+    await this.#client.destroy();
   }
 
   async ended(): Promise<number> {

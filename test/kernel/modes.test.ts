@@ -3,8 +3,13 @@
  */
 import t, { type Test } from 'tap';
 import type { TargetCount } from '../../src/contracts/modes.js';
+import { journalBytes, journalOffsets } from '../../src/linux/journal-layout.js';
 import type { LinuxKernelOptions } from '../../src/linux/linux-kernel.js';
-import type { PromotionJournal } from '../../src/linux/promotion-journal.js';
+import {
+  type JournalScheduling,
+  type JournalTask,
+  PromotionJournal,
+} from '../../src/linux/promotion-journal.js';
 import { standingOf } from '../e2e/standing.js';
 import { skipUnlessRoot, startPython } from './children.js';
 import { type Harness, harness } from './harness.js';
@@ -114,10 +119,24 @@ t.test(
   options,
   async (t) => {
     const notes: string[] = [];
-    const journal: PromotionJournal = {
-      note: (task, saved) => void notes.push(`note ${standingOf(task.tid).split(' ')[0]} ${saved.nice}`),
-      forget: (tid) => void notes.push(`forget ${standingOf(tid).split(' ')[0]}`),
-    };
+    const memory = new Uint8Array(journalBytes(16));
+    new DataView(memory.buffer).setUint32(journalOffsets.header.entryCount, 16, true);
+    class Noted extends PromotionJournal {
+      readonly #tids = new Map<number, number>();
+
+      override enter(task: JournalTask, saved: JournalScheduling): number {
+        notes.push(`note ${standingOf(task.tid).split(' ')[0]} ${saved.nice}`);
+        const entry = super.enter(task, saved);
+        this.#tids.set(entry, task.tid);
+        return entry;
+      }
+
+      override leave(entry: number): void {
+        notes.push(`forget ${standingOf(this.#tids.get(entry) ?? 0).split(' ')[0]}`);
+        super.leave(entry);
+      }
+    }
+    const journal = new Noted(memory);
     const { kernel, key } = counting(t, { journal });
     const { group } = await startPython(t, 'hear()');
     kernel.attach(group, key());

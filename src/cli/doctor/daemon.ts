@@ -32,6 +32,14 @@ export async function daemonFinding(socket: string | undefined): Promise<Finding
         `${fact}, its loop is late by ${timeText(status.loop.lateP99Ms)} (p99)`,
         'Slices end late. Look for other real-time tasks: ps -eLo rtprio,cls,pid,comm | sort -rn | head',
       );
+    if (status.guard.state !== 'watching')
+      return degraded(
+        'daemon',
+        `${fact}, its guard is ${status.guard.state}`,
+        status.guard.state === 'off'
+          ? `What is promoted stays real-time if the daemon is killed: ${status.guard.reason ?? 'so configured'}`
+          : 'The daemon starts another; if this stays so, its log says why (guard_lost, guard_not_started).',
+      );
     if (status.ffi.reason !== undefined)
       return degraded(
         'daemon',

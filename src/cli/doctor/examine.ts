@@ -11,7 +11,14 @@ import { broken, type Finding, ok } from './finding.js';
 import { autogroupFinding, fairServerFinding, throttlingFinding, waitFinding } from './kernel.js';
 import { modeFinding } from './mode.js';
 import { processFinding } from './processes.js';
-import { compilerFinding, ffiNapiFinding, nodeFinding, pythonFinding, spawnerFinding } from './programs.js';
+import {
+  compilerFinding,
+  ffiNapiFinding,
+  guardFinding,
+  nodeFinding,
+  pythonFinding,
+  spawnerFinding,
+} from './programs.js';
 import { privilegeFinding, promotionFinding } from './realtime.js';
 import { btfFinding, kernelThreadFinding, schedExtFinding, smtFinding } from './schedulers.js';
 import { targetFinding } from './targets.js';
@@ -29,6 +36,7 @@ export async function examine(options: { readonly socket: string | undefined }):
   const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
     ['Node', nodeFinding],
     ['spawner', spawnerFinding],
+    ['guard', guardFinding],
     ['C compiler', compilerFinding],
     ['Python', pythonFinding],
     ['FFI', () => library],

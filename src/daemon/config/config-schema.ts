@@ -149,6 +149,7 @@ export const configSchema = {
       }),
       spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),
       scheduling: count({ default: 25, minimum: 1, maximum: 49, description: 'The scheduling plane.' }),
+      guard: count({ default: 30, minimum: 1, maximum: 49, description: 'The guard.' }),
       sessionNice: count({
         default: 5,
         minimum: 0,
@@ -243,6 +244,26 @@ export const configSchema = {
         minimum: 0,
         maximum: 1_000_000,
         description: 'Asynchronous invocations remembered as lost by a crash; the oldest are dropped.',
+      }),
+    }),
+    guard: section('The process that demotes everything when the daemon dies or stalls (docs/guard.md).', {
+      enabled: {
+        type: 'boolean',
+        default: true,
+        description: 'false: what is promoted stays real-time when the daemon is killed.',
+      },
+      stallMs: milliseconds({
+        default: 1000,
+        minimum: 300,
+        maximum: 60_000,
+        description: 'Everything is demoted when the scheduling loop stands still for this long.',
+      }),
+      tasksMax: count({
+        default: 16_384,
+        minimum: 64,
+        maximum: 1_048_576,
+        description:
+          'Threads that may be promoted at once; 512 bytes of memory each once used. Beyond it they are left to CFS.',
       }),
     }),
     linux: section('How the kernel is called.', {

@@ -168,9 +168,9 @@ function crossFaults({ scheduler, priorities, adopt, protect }: SfsdConfig): str
   if (scheduler.sliceMinMs > scheduler.sliceMaxMs) {
     faults.push('scheduler.sliceMinMs must not be above scheduler.sliceMaxMs');
   }
-  const { filter, control, spawner, scheduling } = priorities;
-  if (!(filter < control && control < spawner && spawner < scheduling)) {
-    faults.push('priorities must rise: filter < control < spawner < scheduling');
+  const { filter, control, spawner, scheduling, guard } = priorities;
+  if (!(filter < control && control < spawner && spawner < scheduling && scheduling < guard)) {
+    faults.push('priorities must rise: filter < control < spawner < scheduling < guard');
   }
   if (protect.rules.length > 0 && !(control < priorities.protected && priorities.protected < scheduling)) {
     faults.push('priorities must rise: control < protected < scheduling');

@@ -2,10 +2,11 @@
  * The scheduling plane's loop, apart from the thread that runs it.
  *
  *   1. sleep in one kernel wait until the nearest of: a message (eventfd), an exit (pidfd), the policy's next instant
- *   2. exits first: they free workers for what comes next
- *   3. messages from the ring, at most `messagesPerTurn`, so that a flood of submissions cannot hold up a slice end
- *   4. one tick of the policy: it does all that is due and says when to be called again
- *   5. publish the view; charge the CPU time since the last turn, the sleep's own included, to polling (the policy polled /proc) or to scheduling
+ *   2. beat once for the guard. If one has demoted everything meanwhile, we were stopped or stalled: what is held goes back to the queue
+ *   3. exits first: they free workers for what comes next
+ *   4. messages from the ring, at most `messagesPerTurn`, so that a flood of submissions cannot hold up a slice end
+ *   5. one tick of the policy: it does all that is due and says when to be called again
+ *   6. publish the view; charge the CPU time since the last turn, the sleep's own included, to polling (the policy polled /proc) or to scheduling
  *
  * An error ends the loop, and the policy is drained on the way out, so that a crash here leaves no task real-time.
  */
@@ -43,7 +44,7 @@ const waitMax = fromMs(400);
 
 export interface LoopPorts {
   readonly clock: Clock;
-  readonly scheduler: Scheduler & { setWorkers(count: number): void };
+  readonly scheduler: Scheduler & { setWorkers(count: number): void; takeBack(): void };
   readonly reader: SubmissionReader;
   readonly log: DecisionLog;
   readonly state: PlaneState;
@@ -51,6 +52,8 @@ export interface LoopPorts {
   wait(until: Instant | undefined): number;
   /** The invocation whose group has ended by event `index`, undefined when the event is something else. */
   endedAt(index: number): InvocationKey | undefined;
+  /** Says that the loop turns. True: everything was demoted by a guard since the last. */
+  beat(): boolean;
   /** Called once, when status can be read and messages will be taken. */
   ready(): void;
   /** CPU time of this thread. */
@@ -69,6 +72,7 @@ export function runSchedulingLoop(ports: LoopPorts): void {
     while (!stopped) {
       const events = sleep(ports, { until: next, backlog });
       const pollsBefore = ports.scheduler.view.counters.polls;
+      if (ports.beat()) ports.scheduler.takeBack();
       for (let index = 0; index < events; index += 1) {
         const key = ports.endedAt(index);
         if (key !== undefined) ports.scheduler.end(key, 'exited');

@@ -6,6 +6,7 @@ import { SfsdError } from '../../contracts/errors.js';
 import { isRealTime } from '../../contracts/modes.js';
 import { type Clock, type Duration, duration, type Tick } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
+import type { JournalFile } from '../../linux/journal-file.js';
 import type { Libc } from '../../linux/libc.js';
 import { roundRobinQuantum } from '../../linux/round-robin.js';
 import { sfsParameters, workerCount } from '../config/parameters.js';
@@ -28,6 +29,8 @@ export interface SchedulingOptions {
   readonly tick: Tick;
   readonly permission: Permission;
   readonly accounts: CpuAccounts;
+  /** Of what is promoted; absent: there is no guard. */
+  readonly journal: JournalFile | undefined;
   readonly kernelModule?: string;
   readonly onLost: (error: Error) => void;
 }
@@ -78,6 +81,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     favour: permission.favour,
     filterShare: scheduler.budgetPercent / 100,
     reserveCpus: scheduler.reserveCpus,
+    journal: options.journal && { fd: options.journal.fd, bytes: options.journal.memory.byteLength },
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: options.onLost,
   });

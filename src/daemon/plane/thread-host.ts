@@ -41,6 +41,7 @@ export interface SchedulingThreadOptions {
   /** FILTER's share of a core's time. */
   readonly filterShare: number;
   readonly reserveCpus: number;
+  readonly journal: SchedulingThreadData['journal'];
   /** URL; absent: the Linux kernel. */
   readonly kernelModule?: string;
   /** The thread ended without being asked to. */
@@ -89,6 +90,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     favour: options.favour,
     filterShare: options.filterShare,
     reserveCpus: options.reserveCpus,
+    journal: options.journal,
     kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,
   };
   const worker = new Worker(new URL('./thread-main.js', import.meta.url), {
