@@ -4,12 +4,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeHeaders } from './node-headers.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Programs that the build and the workloads need, and the Debian package that brings each. */
 const tools = [
   { program: 'gcc', debian: 'gcc libc6-dev' },
+  { program: 'g++', debian: 'g++' },
   { program: 'make', debian: 'make' },
   { program: 'python3', debian: 'python3-minimal' },
 ];
@@ -53,8 +55,14 @@ function run(program, args, { env = process.env, tolerate = false } = {}) {
 export function build({ quiet }) {
   const say = quiet ? () => {} : (text) => console.log(text);
   ensureTools();
-  say('native: make');
-  run('make', ['-s', '-C', 'native', 'all']);
+  const headers = nodeHeaders();
+  if (headers.reason !== undefined) {
+    console.error(headers.reason);
+    process.exit(1);
+  }
+  say('native: make (the first time half a minute: SQLite)');
+  const node = [`NODE_INCLUDE=${headers.folder}`, `NODE_ABI=${process.versions.modules}`];
+  run('make', ['-s', '-j2', '-C', 'native', ...node, 'all']);
   say('types and code: tsc --build');
   run(process.execPath, [join('node_modules', 'typescript', 'bin', 'tsc'), '--build']);
 }

@@ -2,7 +2,7 @@
 // two at a time. Ends with the line `N passed, N failed, N skipped`, and names the reason of each skip.
 // `--full` adds the long tests (files *.full.ts). Words name what to run: `npm test scheduler` runs paths that hold it.
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, relative } from 'node:path';
 import { build, root } from './build.mjs';
@@ -18,11 +18,15 @@ const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 
 function testFiles() {
   const home = join(root, 'dist', 'test');
-  return readdirSync(home, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.test.js') || (full && name.endsWith('.full.js')))
-    .filter((name) => words.length === 0 || words.some((word) => name.includes(word)))
-    .sort()
-    .map((name) => ({ name, path: join(home, name), serial: serialRooms.has(name.split('/')[0] ?? '') }));
+  return (
+    readdirSync(home, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.test.js') || (full && name.endsWith('.full.js')))
+      // What an earlier build left of a test that is no more is not run.
+      .filter((name) => existsSync(join(root, 'test', name.replace(/js$/, 'ts'))))
+      .filter((name) => words.length === 0 || words.some((word) => name.includes(word)))
+      .sort()
+      .map((name) => ({ name, path: join(home, name), serial: serialRooms.has(name.split('/')[0] ?? '') }))
+  );
 }
 
 /** Runs one file with a bound on its time; resolves with its counts, its skips and, when it failed, its output. */

@@ -132,8 +132,12 @@ static void become(const struct launch *launch, const struct standing *standing)
 	/* To setresuid an id of -1 means "leave it": the program would stay root. */
 	if (uid == (uid_t)-1 || gid == (gid_t)-1)
 		fail(STATUS_FD, STAGE_USER, -EINVAL);
-	if (standing->root)
-		check(STATUS_FD, STAGE_USER, raw(setgroups, 0, NULL));
+	if (standing->root) {
+		/* Without CAP_SETGID a root that asks for itself keeps the daemon's groups, as every other user's daemon does. */
+		long result = raw(setgroups, 0, NULL);
+		if (result != -EPERM || uid != 0)
+			check(STATUS_FD, STAGE_USER, result);
+	}
 	check(STATUS_FD, STAGE_USER, raw(setresgid, gid, gid, gid));
 	check(STATUS_FD, STAGE_USER, raw(setresuid, uid, uid, uid));
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -41,7 +41,7 @@ void inheritance_prepare(bool root)
 		die("prctl(PR_SET_NO_NEW_PRIVS)");
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	/* Dropping from the bounding set needs CAP_SETPCAP; without it there is no capability to hand on either. */
-	for (unsigned long i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
-		if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && root)
+	for (unsigned long i = 0, is_set; (is_set = (unsigned long)prctl(PR_CAPBSET_READ, i, 0, 0, 0)) <= 1; i++)
+		if (is_set && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0 && root)
 			die("prctl(PR_CAPBSET_DROP)");
 }

@@ -12,6 +12,10 @@ void layout_print(void)
 	       REQUEST_LIMIT_BYTES, REPLY_BYTES, REQUEST_BYTES_MAX);
 	printf("argumentsMax %d\nenvironmentMax %d\ncgroupsMax %d\nlimitsMax %d\nchildrenMax %d\n", ARGUMENTS_MAX,
 	       ENVIRONMENT_MAX, CGROUPS_MAX, LIMITS_MAX, CHILDREN_MAX);
+	printf("hello %d\n", HELLO_BYTES);
+	FIELD("hello", struct hello, version);
+	FIELD("hello", struct hello, priority);
+	FIELD("hello", struct hello, session_nice);
 	FIELD("header", struct request_header, version);
 	FIELD("header", struct request_header, kind);
 	FIELD("header", struct request_header, id);

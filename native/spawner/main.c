@@ -3,6 +3,8 @@
  *
  *   spawner --priority N --session-nice M
  *       N: SCHED_FIFO priority, 0: stay SCHED_OTHER; M: 0 to 19, what all functions together yield to the host's other sessions
+ *   spawner --attached
+ *       fd 3 is the daemon's connection, which says both (attach.c)
  *   spawner --layout
  *       prints the sizes and offsets of the protocol and ends; a test reads it
  *
@@ -266,12 +268,14 @@ static void loop(void)
  * All functions are in our session, which is one party to the fair scheduler where autogroup is on: its nice value, not that of a
  * task, says what they get beside the host's own. Without autogroup there is nothing to set.
  */
-static void session_yields(const char *nice)
+static void session_yields(int nice)
 {
+	char text[16];
+	int length = snprintf(text, sizeof text, "%d", nice);
 	int file = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	if (file < 0)
 		return;
-	if (write(file, nice, strlen(nice)) < 0)
+	if (write(file, text, (size_t)length) < 0)
 		perror("/proc/self/autogroup");
 	close(file);
 }
@@ -284,7 +288,7 @@ static void input_from_nothing(void)
 		die("/dev/null");
 }
 
-static void prepare(int priority, const char *session_nice)
+static void prepare(int priority, int session_nice)
 {
 	standing = (struct standing){ .priority = priority, .root = geteuid() == 0, .pid = getpid() };
 	/* Not a terminal's: functions are in our session, see child.c. A leader of a session has one already. */
@@ -346,14 +350,23 @@ int main(int argc, char **argv)
 		layout_print();
 		return 0;
 	}
-	int64_t priority = argc == 5 && strcmp(argv[1], "--priority") == 0 ? number_below(argv[2], 50) : -1;
-	int64_t session_nice = argc == 5 && strcmp(argv[3], "--session-nice") == 0 ? number_below(argv[4], 20) : -1;
-	if (priority < 0 || session_nice < 0) {
-		fprintf(stderr, "usage: spawner --priority N (0 to 49) --session-nice M (0 to 19) | spawner --layout\n");
-		return 2;
+	struct hello hello = { 0 };
+	if (argc == 2 && strcmp(argv[1], "--attached") == 0) {
+		hello = attach();
+	} else {
+		int64_t priority = argc == 5 && strcmp(argv[1], "--priority") == 0 ? number_below(argv[2], 50) : -1;
+		int64_t nice = argc == 5 && strcmp(argv[3], "--session-nice") == 0 ? number_below(argv[4], 20) : -1;
+		if (priority < 0 || nice < 0) {
+			fprintf(stderr, "usage: spawner --priority N (0 to 49) --session-nice M (0 to 19) | --attached | --layout\n");
+			return 2;
+		}
+		hello.priority = (uint32_t)priority;
+		hello.session_nice = (uint32_t)nice;
 	}
-	prepare((int)priority, argv[4]);
-	struct reply ready = { .kind = REPLY_READY, .pid = PROTOCOL_VERSION, .at_us = monotonic_us() };
+	prepare((int)hello.priority, (int)hello.session_nice);
+	struct reply ready = {
+		.kind = REPLY_READY, .pid = PROTOCOL_VERSION, .id = (uint64_t)standing.pid, .at_us = monotonic_us()
+	};
 	reply_send(&ready);
 	loop();
 	end_all();

@@ -15,7 +15,10 @@
  * KILL request: the header alone; `signal_number` goes to the process group of `id`. A signal to an unknown id is ignored: it
  * has crossed with the exit.
  *
- * For each LAUNCH, in this order: STARTED then EXITED, or FAILED alone. READY comes once, first.
+ * HELLO comes first, and only where the spawner was started by a service manager that accepted the daemon's connection as fd 3
+ * (`spawner --attached`): struct hello, with the end of the reply stream (SCM_RIGHTS) that becomes fd 4.
+ *
+ * For each LAUNCH, in this order: STARTED then EXITED, or FAILED alone. READY comes once, first, with our own pid as its id.
  */
 #ifndef SFSD_SPAWNER_PROTOCOL_H
 #define SFSD_SPAWNER_PROTOCOL_H
@@ -23,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROTOCOL_VERSION = 4 };
+enum { PROTOCOL_VERSION = 5 };
 enum { REQUEST_FD = 3, REPLY_FD = 4 };
 
 /* Named bounds. A request beyond one of them is answered FAILED, never cut. */
@@ -34,6 +37,13 @@ enum {
 	CGROUPS_MAX = 8,
 	LIMITS_MAX = 16,
 	CHILDREN_MAX = 32768,
+};
+
+struct hello {
+	uint32_t version;
+	uint32_t priority;
+	uint32_t session_nice;
+	uint32_t reserved;
 };
 
 enum request_kind { REQUEST_LAUNCH = 1, REQUEST_KILL = 2 };
@@ -109,8 +119,9 @@ struct reply {
 	uint64_t rss_max_kib;
 };
 
-enum { REQUEST_HEADER_BYTES = 48, REQUEST_LIMIT_BYTES = 24, REPLY_BYTES = 96 };
+enum { HELLO_BYTES = 16, REQUEST_HEADER_BYTES = 48, REQUEST_LIMIT_BYTES = 24, REPLY_BYTES = 96 };
 
+_Static_assert(sizeof(struct hello) == HELLO_BYTES, "the hello has no padding");
 _Static_assert(sizeof(struct request_header) == REQUEST_HEADER_BYTES, "the header has no padding");
 _Static_assert(sizeof(struct request_limit) == REQUEST_LIMIT_BYTES, "the limit has no padding");
 _Static_assert(sizeof(struct reply) == REPLY_BYTES, "the reply has no padding");

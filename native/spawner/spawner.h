@@ -3,6 +3,7 @@
  * bounded array.
  *
  *   main.c         start-up, the epoll loop, the end
+ *   attach.c       takes over a connection that a service manager accepted
  *   inheritance.c  what all children inherit
  *   requests.c     takes one message apart
  *   intake.c       reads requests and starts children
@@ -131,6 +132,9 @@ void reply_send(const struct reply *reply);
 void reply_failure(uint64_t id, enum stage stage, int error_number);
 /* False: the daemon is gone. `*blocked` says whether some bytes wait for the socket. */
 bool replies_flush(bool *blocked);
+
+/* attach.c. Until the daemon has said hello; ends the process where it says nothing that is understood. */
+struct hello attach(void);
 
 /* inheritance.c */
 void inheritance_prepare(bool root);

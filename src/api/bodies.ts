@@ -35,7 +35,7 @@ export interface FinishedRun {
   readonly source: string;
   readonly id: string;
   readonly functionName: string;
-  readonly ownerUid: number;
+  readonly ownerUid: number | undefined;
   /** When the daemon had the whole request. */
   readonly enqueuedAt: Instant;
   readonly outcome: LaunchOutcome;
@@ -105,6 +105,8 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     stopping: ports.stopping(),
     mode: status.mode,
     ...(status.modeReason === undefined ? {} : { modeReason: status.modeReason }),
+    targets: status.targets,
+    protection: ports.protection(),
     policy: status.defaultPolicy,
     sliceMs: toMs(status.slice),
     workers: status.workers.map((worker) => workerBody(worker, now)),
@@ -118,7 +120,9 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
     loop: loopBody(status),
     cpu: cpuBody(status),
     functions: { registered: ports.functions.list().length, running: ports.functions.runningCount() },
+    store: ports.store.status(),
     ffi: ports.ffi,
+    guard: ports.guard(),
     resources: { atMs: atMs(resources.at), functions: resources.functions, others: resources.others },
   };
 }

@@ -63,8 +63,13 @@ export class Clients {
   /** Throws SFSD_ERR_UNAUTHENTICATED, SFSD_ERR_RATE_LIMITED, and what the kernel's refusal to name the peer becomes. */
   admit({ socket, headers }: FastifyRequest['raw']): Client {
     const client = this.#bySocket.get(socket) ?? this.#newcomer(socket, headers.authorization);
-    if (client.bucket !== undefined) this.#spend(client.name, client.bucket);
+    this.charge(client);
     return client;
+  }
+
+  /** For what asks as much as a request does. Throws SFSD_ERR_RATE_LIMITED. */
+  charge({ name, bucket }: Client): void {
+    if (bucket !== undefined) this.#spend(name, bucket);
   }
 
   #newcomer(socket: Socket, authorization: string | undefined): Client {
@@ -134,14 +139,16 @@ export function admitClients(app: FastifyInstance, clients: Clients): void {
 
 /** For a route's `onRequest`: throws SFSD_ERR_FORBIDDEN for clients of lesser roles. */
 export function needs(role: Role): onRequestHookHandler {
-  const rank = roleNames.indexOf(role);
-  const enough = new Set(roleNames.slice(rank));
   return ({ client }, _reply, done) => {
-    if (!enough.has(client.role)) {
-      throw new SfsdError('SFSD_ERR_FORBIDDEN', {
-        reason: `${client.name} has the role ${client.role}, and this needs ${role}; roles are given by access.rules and the token file`,
-      });
-    }
+    requireRole(client, role);
     done();
   };
+}
+
+/** Throws SFSD_ERR_FORBIDDEN for clients of lesser roles. */
+export function requireRole(client: Client, role: Role): void {
+  if (roleNames.indexOf(client.role) >= roleNames.indexOf(role)) return;
+  throw new SfsdError('SFSD_ERR_FORBIDDEN', {
+    reason: `${client.name} has the role ${client.role}, and this needs ${role}; roles are given by access.rules and the token file`,
+  });
 }

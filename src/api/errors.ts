@@ -22,10 +22,16 @@ export function errorBody(error: SfsdError): ErrorBody {
   return { code: error.code, message: error.message };
 }
 
+/** Seconds; undefined when the same request would fail again. */
+export function retryAfterOf({ status, details }: SfsdError): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  return Number(details.retryAfterSeconds ?? retryAfterSeconds);
+}
+
 /** Sends a coded error, with what else the answer should hold. */
 export function sendError(reply: FastifyReply, error: SfsdError, extra: { readonly stderr?: string } = {}) {
-  if (error.status === 429 || error.status === 503)
-    reply.header('retry-after', error.details.retryAfterSeconds ?? retryAfterSeconds);
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   if (error.status === 401) reply.header('www-authenticate', 'Bearer realm="sfsd"');
   return reply
     .code(error.status)

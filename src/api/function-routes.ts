@@ -48,6 +48,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
             'SFSD_ERR_BODY_TOO_LARGE',
             'SFSD_ERR_MEDIA_TYPE',
             'SFSD_ERR_FUNCTIONS_FULL',
+            'SFSD_ERR_STORE_FAILED',
           ),
         },
       },
@@ -63,7 +64,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
       if (known !== undefined) requireOwn(client, `function ${name}`, known.uid);
       requirePolicy(client, body.policy, ports.plane.defaultPolicy);
       const definition = { ...body, ...ownerOf(client, body, known) };
-      const { spec, created } = ports.functions.put(name, definition);
+      const { spec, created } = await ports.functions.put(name, definition);
       return reply.code(created ? 201 : 200).send(spec satisfies FunctionBody);
     },
   );
@@ -122,6 +123,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
             'SFSD_ERR_FUNCTION_UNKNOWN',
             'SFSD_ERR_BODY_TOO_LARGE',
             'SFSD_ERR_MEDIA_TYPE',
+            'SFSD_ERR_STORE_FAILED',
           ),
         },
       },
@@ -131,7 +133,7 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
       const spec = ports.functions.get(name);
       if (spec === undefined) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name });
       requireOwn(request.client, `function ${name}`, spec.uid);
-      ports.functions.delete(name);
+      if (!(await ports.functions.delete(name))) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name });
       return reply.code(204).send();
     },
   );

@@ -1,27 +1,25 @@
 /**
  * POST /v1/functions/:name/invocations: run a registered function on the bytes of the body.
  *
- *   1. The function, the id and the headers are checked; nothing has happened yet.
- *   2. `launch` reserves a place among the live invocations before it does anything else, so that a full daemon answers 429
- *      and nothing was started.
- *   3. sync    the answer waits for the end. A caller that goes away ends the function: nobody would read its result.
- *      async   202 as soon as the function has started; the result is kept for GET. The caller may go.
+ *   sync    the answer waits for the end. A caller that goes away ends the function: nobody would read its result.
+ *   async   202 as soon as the function has started and the store knows of it; the result is kept for GET. The caller may go.
+ *
+ * run-function.ts and recorded-run.ts say in which order things happen.
  *
  * The body is any bytes of any content type, and a function's content types are its own affair: the header is not even parsed.
  */
-import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SfsdError } from '../contracts/errors.js';
-import type { Credentials, FunctionSpec, Launched, LaunchOutcome } from '../contracts/function.js';
+import type { FunctionSpec } from '../contracts/function.js';
 import type { AcceptedBody } from '../contracts/http.js';
 import type { InvocationKey, PolicyName } from '../contracts/invocation.js';
-import { type Instant, instant } from '../contracts/time.js';
-import { decisionBody, exitText, type FinishedRun, resultBody, turnaroundMs } from './bodies.js';
+import { exitText, type FinishedRun, resultBody, turnaroundMs } from './bodies.js';
 import { needs } from './clients.js';
 import type { ApiContext } from './context.js';
 import { guardedFailures, sendError } from './errors.js';
 import { nameParams } from './function-routes.js';
-import { credentialsOf, requireOwn, requirePolicy } from './rights.js';
+import { startRecorded } from './recorded-run.js';
+import { decisionsOf, finishRun, openRun, type RunRequest, startRun } from './run-function.js';
 import type { Run } from './runs.js';
 import { idSchema, policySchema, ref, sourceSchema } from './schemas.js';
 
@@ -112,19 +110,13 @@ const invokeSchema = {
       'SFSD_ERR_FUNCTION_FAILED',
       'SFSD_ERR_STOPPING',
       'SFSD_ERR_SPAWNER_LOST',
+      'SFSD_ERR_STORE_FAILED',
       'SFSD_ERR_FUNCTION_TIMEOUT',
     ),
   },
 };
 
 async function invoke(context: ApiContext, request: InvokeRequest, reply: FastifyReply) {
-  const { ports } = context;
-  const { name } = request.params;
-  const spec = ports.functions.get(name);
-  if (spec === undefined) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name });
-  requireOwn(request.client, `function ${name}`, spec.uid);
-  requirePolicy(request.client, request.headers['sfsd-policy'], ports.plane.defaultPolicy);
-  const credentials = credentialsOf(request.client, spec);
   const isAsync = request.query.async === 'true';
   const detail = request.query.detail === 'true';
   if (isAsync && detail) {
@@ -132,82 +124,37 @@ async function invoke(context: ApiContext, request: InvokeRequest, reply: Fastif
       reason: 'query/async and query/detail exclude each other; GET of an asynchronous run has its detail',
     });
   }
-  const enqueuedAt = ports.plane.now();
-  const run = context.runs.open({
-    id: request.headers['sfsd-id'] ?? randomUUID(),
-    source: request.headers['sfsd-source'] ?? 'api',
-    functionName: name,
-    ownerUid: credentials.uid,
-    arrivedAt: arrivalOf(request.headers['sfsd-arrived-at-ms'], enqueuedAt),
-    enqueuedAt,
-  });
+  const wanted = wantedOf(request);
+  const open = openRun(context, wanted);
+  const { run } = open;
   if (!isAsync) {
     const stopListening = cancelWhenClientGoes(run, request);
     try {
-      const launched = await start(context, { spec, run, request, credentials });
-      const done = finish(context, { run, outcome: await launched.outcome });
-      return detail ? sendDetail(context, reply, done, launched.key) : sendOutput(reply, done, spec);
+      const launched = await startRun(context, open, wanted);
+      const done = finishRun(context, run, await launched.outcome);
+      return detail ? sendDetail(context, reply, done, launched.key) : sendOutput(reply, done, open.spec);
     } finally {
       stopListening();
     }
   }
-  const launched = await start(context, { spec, run, request, credentials });
-  void launched.outcome.then((outcome) => {
-    const done = finish(context, { run, outcome });
-    context.results.put(keep(context, done, launched.key));
-  });
+  await startRecorded(context, open, wanted);
   return reply
     .code(202)
     .header('location', locationOf(run))
     .send({ id: run.id, source: run.source } satisfies AcceptedBody);
 }
 
-/** Given back by `finish`; a launch that fails gives it back itself. */
-async function start(
-  { ports, runs, metrics }: ApiContext,
-  {
-    spec,
-    run,
-    request,
-    credentials,
-  }: {
-    readonly spec: FunctionSpec;
-    readonly run: Run;
-    readonly request: InvokeRequest;
-    readonly credentials: Credentials;
-  },
-): Promise<Launched> {
-  const policy = request.headers['sfsd-policy'];
-  try {
-    return await ports.launch(spec, {
-      id: run.id,
-      source: run.source,
-      body: request.body ?? new Uint8Array(0),
-      ...(policy === undefined ? {} : { policy }),
-      credentials,
-      arrivedAt: run.arrivedAt,
-      signal: run.signal,
-    });
-  } catch (thrown) {
-    runs.close(run);
-    metrics.refused(spec.name);
-    throw thrown;
-  }
-}
-
-function finish(
-  { runs, metrics }: ApiContext,
-  { run, outcome }: { readonly run: Run; readonly outcome: LaunchOutcome },
-): FinishedRun {
-  runs.close(run);
-  metrics.ran(run.functionName, outcome);
-  const { id, source, functionName, ownerUid, enqueuedAt } = run;
-  return { id, source, functionName, ownerUid, enqueuedAt, outcome };
-}
-
-function keep({ ports }: ApiContext, run: FinishedRun, key: InvocationKey) {
-  const decisions = ports.plane.explain(key)?.decisions ?? [];
-  return { run, key, decisions: decisions.map(decisionBody) };
+function wantedOf({ params, headers, body, client }: InvokeRequest): RunRequest {
+  const arrivedAtMs = headers['sfsd-arrived-at-ms'];
+  return {
+    functionName: params.name,
+    id: headers['sfsd-id'],
+    source: headers['sfsd-source'],
+    policy: headers['sfsd-policy'],
+    arrivedAtMs: arrivedAtMs === undefined ? undefined : Number(arrivedAtMs),
+    body: body ?? new Uint8Array(0),
+    client,
+  };
 }
 
 /**
@@ -223,8 +170,7 @@ function cancelWhenClientGoes(run: Run, { raw: { socket } }: InvokeRequest): () 
 }
 
 function sendDetail(context: ApiContext, reply: FastifyReply, run: FinishedRun, key: InvocationKey) {
-  const { decisions } = keep(context, run, key);
-  return reply.headers(headersOf(run)).send(resultBody(run, decisions));
+  return reply.headers(headersOf(run)).send(resultBody(run, decisionsOf(context, key)));
 }
 
 function sendOutput(reply: FastifyReply, run: FinishedRun, spec: FunctionSpec) {
@@ -252,18 +198,6 @@ function headersOf({ id, outcome }: FinishedRun): Record<string, string> {
     'sfsd-exit': exitText(outcome.exit),
     ...(outcome.truncated ? { 'sfsd-truncated': 'true' } : {}),
   };
-}
-
-/** A wrong clock would give negative turnarounds, so an arrival in the future is refused. */
-function arrivalOf(header: string | undefined, now: Instant): Instant {
-  if (header === undefined) return now;
-  const arrivedAt = instant(Number(header) * 1000);
-  if (arrivedAt > now) {
-    throw new SfsdError('SFSD_ERR_REQUEST_INVALID', {
-      reason: `header/sfsd-arrived-at-ms ${header} lies in the future: CLOCK_MONOTONIC is ${now / 1000} ms`,
-    });
-  }
-  return arrivedAt;
 }
 
 function locationOf({ id, source }: Run): string {

@@ -10,6 +10,9 @@
  *   3. At close the path is removed, if it is still this socket, and then the server stops accepting.
  *
  * Binding at the final path would be simpler, but node removes what it bound by name when it closes, whoever's it is by then.
+ *
+ * A supervisor may hold the socket instead and hand it down (sfsd.socket): then it is accepted from and no more, for its path, its mode
+ * and its removal are the supervisor's.
  */
 import { once } from 'node:events';
 import { chmod, link, lstat, mkdir, mkdtemp, rm, rmdir, unlink } from 'node:fs/promises';
@@ -33,6 +36,8 @@ export interface ListenOptions {
   readonly path: string;
   /** Octal text, for example "0660". */
   readonly mode: string;
+  /** A socket that listens on `path` already. */
+  readonly inherited?: number;
 }
 
 export interface Listening {
@@ -46,9 +51,14 @@ export interface Listening {
 
 /** Throws SFSD_ERR_SOCKET_IN_USE and SFSD_ERR_FILE; then nothing is left behind. */
 export async function listen(app: FastifyInstance, options: ListenOptions): Promise<Listening> {
-  const { path } = options;
+  const { path, inherited } = options;
   await app.ready();
   try {
+    if (inherited !== undefined) {
+      app.server.listen({ fd: inherited });
+      await once(app.server, 'listening');
+      return { path, close: (graceMs = closeGraceMs) => cutAfter(app, graceMs) };
+    }
     await makeFolder(dirname(path));
     const identity = await bind(app, options);
     return { path, close: (graceMs = closeGraceMs) => close(app, { path, identity, graceMs }) };
@@ -64,7 +74,7 @@ export async function listen(app: FastifyInstance, options: ListenOptions): Prom
  * With those above it. Node's own recursive mkdir tries for ever where the kernel answers ENOENT for what cannot be made, as
  * below /proc: in a thread of the pool, which is real-time here.
  */
-async function makeFolder(folder: string): Promise<void> {
+export async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o755 });
   } catch (thrown) {
@@ -166,6 +176,10 @@ async function close(
   const { path, identity, graceMs } = options;
   const found = await lstat(path, { bigint: true }).catch(ifMissing);
   if (found !== undefined && identityOf(found) === identity) await unlink(path).catch(ifMissing);
+  await cutAfter(app, graceMs);
+}
+
+async function cutAfter(app: FastifyInstance, graceMs: number): Promise<void> {
   // A client that has connected and says nothing counts as busy to node, and would hold the daemon for ever.
   const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
   try {

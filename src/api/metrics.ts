@@ -12,6 +12,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { LaunchOutcome } from '../contracts/function.js';
 import type { StatusBody } from '../contracts/http.js';
+import { isRealTime, permissionModes } from '../contracts/modes.js';
 import type { FunctionUse } from '../contracts/resources.js';
 import type { SchedulerCounters } from '../contracts/scheduler.js';
 import { turnaroundMs } from './bodies.js';
@@ -108,6 +109,12 @@ export class Metrics {
     this.#invocations.inc({ function: this.#functions.of(functionName), outcome });
   }
 
+  /** In flight when an earlier daemon died. */
+  lost(functionName: string): void {
+    const outcome: InvocationOutcome = 'lost';
+    this.#invocations.inc({ function: this.#functions.of(functionName), outcome });
+  }
+
   registered(result: string, count: number): void {
     if (count > 0) this.#registrations.inc({ result }, count);
   }
@@ -166,9 +173,10 @@ function schedulerReadings(registry: Registry): readonly Reading[] {
     gauge('sfsd_live', 'Live invocations in any state.', (s) => s.live),
     gauge('sfsd_live_max', 'Bound on live invocations; beyond it requests get 429.', (s) => s.liveMax),
     gauge('sfsd_blocked', 'Invocations whose threads all sleep.', (s) => s.blocked),
-    gauge('sfsd_mode_fifo', '1: invocations are promoted to SCHED_FIFO; 0: the mode is off.', (s) =>
-      Number(s.mode === 'fifo'),
+    gauge('sfsd_mode_fifo', '1: invocations are promoted to SCHED_FIFO; 0: they are not.', (s) =>
+      Number(isRealTime(s.mode)),
     ),
+    ...modeReadings(registry),
     gauge('sfsd_budget_paused', '1 while the FILTER budget holds all promoted groups down.', (s) =>
       Number(s.budget.paused),
     ),
@@ -209,8 +217,20 @@ function daemonReadings(registry: Registry): readonly Reading[] {
       'CPU time of all parts since start, as a share of all CPUs.',
       (s) => s.cpu.hostShare,
     ),
+    gauge('sfsd_guard_watching', '1 while a guard stands ready to demote everything.', (s) =>
+      Number(s.guard.state === 'watching' || s.guard.state === 'stalled'),
+    ),
+    gauge('sfsd_guard_tasks', 'Threads on the list of what is promoted or paused.', (s) => s.guard.tasks),
+    total(
+      'sfsd_guard_stalls_total',
+      'Stalls of the scheduling loop that a guard saw.',
+      (s) => s.guard.stalls,
+    ),
+    total('sfsd_guard_demotions_total', 'Threads that a guard demoted.', (s) => s.guard.demoted),
+    total('sfsd_guard_restarts_total', 'Times a guard was started anew.', (s) => s.guard.restarts),
     gauge('sfsd_functions_registered', 'Registered functions.', (s) => s.functions.registered),
     gauge('sfsd_functions_running', 'Function instances that run now.', (s) => s.functions.running),
+    ...storeReadings(registry),
     gauge('sfsd_results_kept', 'Results of asynchronous runs held for GET.', (_, r) => r.resultsKept),
     gauge('sfsd_results_bytes', 'Bytes of output in those results.', (_, r) => r.resultsBytes),
     total('sfsd_results_dropped_total', 'Results pushed out by newer ones.', (_, r) => r.resultsDropped),
@@ -218,6 +238,38 @@ function daemonReadings(registry: Registry): readonly Reading[] {
       'sfsd_http_connections_dropped_total',
       'Connections closed at once because too many were open.',
       (_, r) => r.connectionsDropped,
+    ),
+  ];
+}
+
+function storeReadings(registry: Registry): readonly Reading[] {
+  const gauge = gaugesOf(registry);
+  const total = totalsOf(registry);
+  return [
+    gauge(
+      'sfsd_store_persistent',
+      '1: functions outlast a restart; 0: `store.path` is `none`.',
+      ({ store }) => Number(store.path !== undefined),
+    ),
+    gauge(
+      'sfsd_store_damaged',
+      '1: the store was damaged at the start; it was set aside and a new one begun.',
+      ({ store }) => Number(store.setAside !== undefined),
+    ),
+    gauge(
+      'sfsd_store_rows_set_aside',
+      'Stored functions that could not be used at the start.',
+      ({ store }) => store.rowsSetAside,
+    ),
+    gauge(
+      'sfsd_store_lost_invocations',
+      'Asynchronous invocations that were in flight when the daemon before this one ended.',
+      ({ store }) => store.lostInvocations,
+    ),
+    total(
+      'sfsd_store_write_failures_total',
+      'Changes that could not be written to the store.',
+      ({ store }) => store.writeFailures,
     ),
   ];
 }
@@ -294,6 +346,37 @@ function functionUse(registry: Registry, labels: BoundedLabels): Reading {
     for (const { functionName, ...use } of resources.functions) add(labels.of(functionName), use);
     if (resources.others.functions > 0) add('other', resources.others);
   };
+}
+
+/** The mode, and what could not be promoted as it says; protected processes. */
+function modeReadings(registry: Registry): readonly Reading[] {
+  const gauge = gaugesOf(registry);
+  const mode = new Gauge({
+    name: 'sfsd_mode',
+    help: '1 for the permission mode that is in force, 0 for the others.',
+    labelNames: ['mode'],
+    registers: [registry],
+  });
+  const targets = new Counter({
+    name: 'sfsd_targets_total',
+    help: 'Targets that could not be promoted as the mode says, by what was done instead and why.',
+    labelNames: ['way', 'reason'],
+    registers: [registry],
+  });
+  return [
+    (s) => {
+      for (const name of permissionModes) mode.set({ mode: name }, Number(name === s.mode));
+      targets.reset();
+      for (const { way, reason, targets: count } of s.targets) targets.inc({ way, reason }, count);
+    },
+    gauge('sfsd_protected_processes', 'Processes held above FILTER.', (s) => s.protection.processes),
+    gauge('sfsd_protected_threads', 'Their threads.', (s) => s.protection.threads),
+    gauge(
+      'sfsd_protected_cpu_cores',
+      'Cores that they use; taken off the gaps of the FILTER budget.',
+      (s) => s.protection.cpuCores,
+    ),
+  ];
 }
 
 function info(registry: Registry): Reading {

@@ -7,9 +7,11 @@ import type { Logger } from 'pino';
 import type { Peer } from '../contracts/access.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { FunctionStore, Launch } from '../contracts/function.js';
-import type { FfiBody } from '../contracts/http.js';
+import type { FfiBody, GuardBody } from '../contracts/http.js';
+import type { ProtectionStatus } from '../contracts/modes.js';
 import type { ResourceView } from '../contracts/resources.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { Store } from '../contracts/store.js';
 import type { TokenTable } from './token-table.js';
 
 export interface ProcessFacts {
@@ -45,6 +47,7 @@ export type PeerOf = (socket: Socket) => Peer;
 export interface ApiPorts {
   readonly functions: FunctionStore;
   readonly launch: Launch;
+  readonly store: Pick<Store, 'invocations' | 'lostInvocations' | 'status'>;
   readonly plane: SchedulingPlane;
   readonly processes: Processes;
   readonly peerOf: PeerOf;
@@ -56,6 +59,9 @@ export interface ApiPorts {
   readonly stopping: () => boolean;
   readonly version: string;
   readonly ffi: FfiBody;
+  /** Processes held above FILTER. */
+  readonly protection: () => ProtectionStatus;
+  readonly guard: () => GuardBody;
   /** What the live invocations of each function use; read at most once a second, and only when asked. */
   readonly resources: () => Promise<ResourceView>;
   readonly config: Pick<SfsdConfig, 'functions' | 'access'>;

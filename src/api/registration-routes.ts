@@ -118,7 +118,7 @@ function newInvocation(
     readonly targets: Targets;
   },
 ): NewInvocation {
-  const { id, functionName, policy, weight, expectedMs } = item;
+  const { id, functionName, policy, weight, expectedMs, sliceMaxMs } = item;
   return {
     id,
     source: options.source,
@@ -129,5 +129,6 @@ function newInvocation(
     ...(policy === undefined ? {} : { policy }),
     ...(weight === undefined ? {} : { weight }),
     ...(expectedMs === undefined ? {} : { expected: fromMs(expectedMs) }),
+    ...(sliceMaxMs === undefined ? {} : { sliceMax: fromMs(sliceMaxMs) }),
   };
 }

@@ -3,7 +3,8 @@
  *
  *   oldest [ r1 | r2 | ... | rn ] newest        a Map keeps insertion order: the first key is the oldest
  *
- * The newest is kept whatever its bytes, so memory is at most `bytesMax` plus one result. Nothing is kept on disk.
+ * The newest is kept whatever its bytes, so memory is at most `bytesMax` plus one result. Nothing is kept on disk:
+ * the store knows of those in flight only.
  */
 import type { DecisionBody } from '../contracts/http.js';
 import type { InvocationKey } from '../contracts/invocation.js';
@@ -15,7 +16,8 @@ const resultsBytesMax = 64 * 1024 * 1024;
 
 export interface KeptResult {
   readonly run: FinishedRun;
-  readonly key: InvocationKey;
+  /** Absent: it is lost, and the plane never knew it. */
+  readonly key?: InvocationKey;
   /** As far as they were known when the run ended; the plane may know more, as long as it remembers the invocation. */
   readonly decisions: readonly DecisionBody[];
 }

@@ -4,6 +4,7 @@
  */
 import type { SfsdConfig } from '../contracts/config.js';
 import { policyNames } from '../contracts/invocation.js';
+import { permissionModes, targetReasons, targetWays } from '../contracts/modes.js';
 import { resourceFunctionsMax } from '../contracts/resources.js';
 import { counterNames, decisionKinds, lifeStates } from '../contracts/scheduler.js';
 import { taskGroupTidsMax } from '../contracts/task-group.js';
@@ -24,6 +25,10 @@ const namesMax = 512;
 const concurrencyMax = 32_768;
 /** Less memory holds no process at all. */
 const memoryMinBytes = 1024 * 1024;
+
+/** What S itself may be set to. */
+const sliceMaxMsMin = 0.5;
+const sliceMaxMsMax = 60_000;
 
 const withoutNul = '^[^\\u0000]*$';
 const visible = '^[!-~]+$';
@@ -112,6 +117,12 @@ const functionFields = {
   concurrency: { type: 'integer', minimum: 1, maximum: concurrencyMax },
   outputMaxBytes: { type: 'integer', minimum: 0 },
   policy: policySchema,
+  sliceMaxMs: {
+    type: 'number',
+    minimum: sliceMaxMsMin,
+    maximum: sliceMaxMsMax,
+    description: 'Most CPU time in FILTER for each invocation; S is never above it.',
+  },
   uid: {
     ...userId,
     description: 'Its owner, and who it runs as; absent: who puts it. Another one needs operate.',
@@ -149,6 +160,7 @@ export const registrationSchema = {
       policy: policySchema,
       weight: { type: 'number', exclusiveMinimum: 0 },
       expectedMs: { type: 'number', minimum: 0 },
+      sliceMaxMs: functionFields.sliceMaxMs,
       pid: { type: 'integer', minimum: 1, maximum: pidMax },
       startTime: {
         type: 'string',
@@ -175,7 +187,18 @@ export const registrationSchema = {
           "Where pid and tids are counted. Absent: in the caller's own pid namespace, which the socket tells; over TCP the host's.",
       },
     },
-    ['source', 'policy', 'weight', 'expectedMs', 'pid', 'startTime', 'tids', 'cgroup', 'pidNamespace'],
+    [
+      'source',
+      'policy',
+      'weight',
+      'expectedMs',
+      'sliceMaxMs',
+      'pid',
+      'startTime',
+      'tids',
+      'cgroup',
+      'pidNamespace',
+    ],
   ),
   oneOf: [{ required: ['pid'] }, { required: ['cgroup'] }],
   dependentRequired: { startTime: ['pid'], tids: ['pid'], pidNamespace: ['pid'] },
@@ -215,6 +238,12 @@ const resourcesSchema = record({
   others: record({ functions: count, ...useFields }),
 });
 
+const targetSchema = record({
+  way: { type: 'string', enum: targetWays },
+  reason: { type: 'string', enum: targetReasons },
+  targets: count,
+});
+
 const ffiName = { type: 'string', enum: ['koffi', 'ffi-napi'] } as const;
 const ffiSchema = record(
   {
@@ -226,14 +255,50 @@ const ffiSchema = record(
   ['reason'],
 );
 
+const storeSchema = record(
+  {
+    path: { ...text, description: 'Absent: nothing outlasts this daemon.' },
+    schemaVersion: count,
+    setAside: { ...text, description: 'Where a damaged file was moved at the start.' },
+    rowsSetAside: { ...count, description: 'Stored functions that could not be used at the start.' },
+    lostInvocations: {
+      ...count,
+      description: 'Asynchronous invocations that were in flight when the daemon before this one ended.',
+    },
+    writeFailures: { ...count, description: 'Changes that could not be written.' },
+  },
+  ['path', 'setAside'],
+);
+
+const guardSchema = record(
+  {
+    state: { type: 'string', enum: ['watching', 'stalled', 'missing', 'off'] },
+    reason: { ...text, description: 'Why it is off.' },
+    pid: count,
+    epoch: count,
+    tasks: count,
+    tasksMax: count,
+    demoted: count,
+    stalls: count,
+    restarts: count,
+    journal: text,
+  },
+  ['reason', 'pid', 'journal'],
+);
+
 const statusSchema = record(
   {
     version: text,
     pid: count,
     uptimeMs: ms,
     stopping: flag,
-    mode: { type: 'string', enum: ['fifo', 'off'] },
-    modeReason: text,
+    mode: { type: 'string', enum: permissionModes },
+    modeReason: { ...text, description: 'What is missing for mode fifo, and what to do.' },
+    targets: {
+      ...listOf(targetSchema),
+      description: 'Targets that could not be promoted as the mode says, since start.',
+    },
+    protection: record({ processes: count, threads: count, cpuCores: share }),
     policy: policySchema,
     sliceMs: ms,
     workers: listOf(workerSchema),
@@ -255,7 +320,9 @@ const statusSchema = record(
       hostShare: share,
     }),
     functions: record({ registered: count, running: count }),
+    store: storeSchema,
     ffi: ffiSchema,
+    guard: guardSchema,
     resources: resourcesSchema,
   },
   ['modeReason'],
@@ -285,7 +352,7 @@ const resultSchema = record({
 export const sharedSchemas: readonly ({ readonly $id: string } & object)[] = [
   {
     $id: 'FunctionBody',
-    ...record(functionFields, ['memoryMaxBytes', 'pidsMax', 'policy', 'uid', 'gid']),
+    ...record(functionFields, ['memoryMaxBytes', 'pidsMax', 'policy', 'sliceMaxMs', 'uid', 'gid']),
   },
   { $id: 'RegistrationBody', ...registrationSchema },
   { $id: 'AcceptedBody', ...record({ id: idSchema, source: sourceSchema }) },

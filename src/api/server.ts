@@ -5,6 +5,7 @@
  *   root       error handlers, request log and counter; who asks, and whether too often, before a body is read
  *    +- each route    the role that it needs, before a body is read
  *    +- raw           invocations of functions: their own content type parser
+ *    +- stream        many of them over one upgraded connection, past fastify
  */
 import type { Socket } from 'node:net';
 import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify';
@@ -14,6 +15,7 @@ import { answer, answerBrokenRequest, answerExpectation, installErrorHandlers } 
 import { functionRoutes } from './function-routes.js';
 import { invocationRoutes } from './invocation-routes.js';
 import { invokeRoutes } from './invoke-routes.js';
+import { tellOfLost } from './lost-invocations.js';
 import { Metrics } from './metrics.js';
 import { describeApi, openapiRoutes } from './openapi.js';
 import type { ApiPorts } from './ports.js';
@@ -22,6 +24,7 @@ import { Results } from './results.js';
 import { Runs } from './runs.js';
 import { sharedSchemas } from './schemas.js';
 import { statusRoutes } from './status-routes.js';
+import { openStreamDoor, streamRoutes } from './stream-door.js';
 import { schemaCompiler } from './validation.js';
 
 declare module 'fastify' {
@@ -80,6 +83,7 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
     metrics: new Metrics(),
     connectionsDropped: () => connectionsDropped,
   };
+  tellOfLost(context);
   installErrorHandlers(app);
   closeConnectionsAtEnd(app);
   recordRequests(app, context);
@@ -89,6 +93,7 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
     clients.admitTcp(socket);
     app.server.emit('connection', socket);
   });
+  openStreamDoor(app, context, clients);
   app.register(async (root) => {
     await describeApi(root, { version: ports.version });
     await root.register(openapiRoutes);
@@ -97,6 +102,7 @@ export function createServer(ports: ApiPorts, bounds: Partial<ServerBounds> = {}
     await root.register(registrationRoutes, context);
     await root.register(invocationRoutes, context);
     await root.register(invokeRoutes, context);
+    await root.register(streamRoutes);
   });
   return app;
 }

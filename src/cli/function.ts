@@ -22,6 +22,7 @@ interface PutFlags {
   readonly policy?: PolicyName;
   readonly uid?: number;
   readonly gid?: number;
+  readonly sliceMax?: number;
 }
 
 export function addFunctionCommand(program: Command, context: CliContext): void {
@@ -52,7 +53,14 @@ function addPut(group: Command, context: CliContext): void {
       parseCount,
     )
     .option('--gid <gid>', 'the group that it runs in; needed with another uid', parseCount)
-    .addOption(new Option('--policy <policy>', 'default: the daemon’s').choices(policyNames))
+    .addOption(
+      new Option('--policy <policy>', 'cfs opts out of FILTER (default: the daemon’s)').choices(policyNames),
+    )
+    .option(
+      '--slice-max <time>',
+      'most CPU time in FILTER for each invocation, for example 50ms',
+      parseTimeMs,
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  sfsd function put hello --command cat\n  sfsd function put shout --command python3 --arg -c --arg "print(input().upper())" --memory 128MiB --timeout 30s',
@@ -112,7 +120,7 @@ function addDelete(group: Command, context: CliContext): void {
 
 /** Only what was asked for: the daemon fills in its configured defaults. */
 function definition(flags: PutFlags): Partial<FunctionBody> {
-  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy, uid, gid } = flags;
+  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy, sliceMax, uid, gid } = flags;
   return {
     command,
     args: flags.arg ?? [],
@@ -126,6 +134,7 @@ function definition(flags: PutFlags): Partial<FunctionBody> {
     ...(policy === undefined ? {} : { policy }),
     ...(uid === undefined ? {} : { uid }),
     ...(gid === undefined ? {} : { gid }),
+    ...(sliceMax === undefined ? {} : { sliceMaxMs: sliceMax }),
   };
 }
 
@@ -178,6 +187,7 @@ function facts(body: FunctionBody): string[][] {
     ['output', `at most ${bytesText(body.outputMaxBytes)}`],
     ['policy', body.policy ?? 'default'],
     ['runs as', body.uid === undefined ? 'who asks' : `uid ${body.uid}, gid ${body.gid}`],
+    ['slice', body.sliceMaxMs === undefined ? 'S' : `at most ${timeText(body.sliceMaxMs)}`],
   ];
 }
 

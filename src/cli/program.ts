@@ -7,10 +7,12 @@
  */
 import { Command, CommanderError } from 'commander';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
+import { addConfigCommand } from './config.js';
 import { type CliContext, type ExitCode, exitCodes, withDaemon, withJson } from './context.js';
 import { addDoctorCommand } from './doctor.js';
 import { addEndCommand } from './end.js';
 import { addFunctionCommand } from './function.js';
+import { addInstallCommands } from './install.js';
 import { addInvokeCommand } from './invoke.js';
 import { addPaperCommand } from './paper.js';
 import { addRegisterCommand } from './register.js';
@@ -97,6 +99,8 @@ function buildProgram(context: CliContext): Command {
   addTraceCommand(program, context);
   addReportCommand(program, context);
   addDoctorCommand(program, context);
+  addConfigCommand(program, context);
+  addInstallCommands(program, context);
   program.addHelpText(
     'after',
     '\nExit codes: 0 done, 1 failed or broken, 2 bad usage. `sfsd COMMAND --help` shows examples.',

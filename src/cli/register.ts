@@ -14,7 +14,7 @@ import {
   withDaemon,
   withJson,
 } from './context.js';
-import { parseCount } from './quantities.js';
+import { parseCount, parseTimeMs } from './quantities.js';
 
 interface RegisterFlags {
   readonly pid: number;
@@ -22,6 +22,7 @@ interface RegisterFlags {
   readonly id?: string;
   readonly source?: string;
   readonly policy?: PolicyName;
+  readonly sliceMax?: number;
 }
 
 export function addRegisterCommand(program: Command, context: CliContext): void {
@@ -33,12 +34,13 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
     .option('--id <id>', 'unique with its source (default: one is made up)')
     .option('--source <source>', 'who tells of it (default: api)')
     .addOption(new Option('--policy <policy>', 'default: the daemon’s').choices(policyNames))
+    .option('--slice-max <time>', 'most CPU time in FILTER, for example 50ms', parseTimeMs)
     .addHelpText(
       'after',
       '\nExamples:\n  sfsd register --pid 4711 --function resize\n  sfsd register --pid $! --function resize --id job-1 && wait && sfsd why job-1',
     )
     .action(async (flags: RegisterFlags) => {
-      const { pid, source, policy } = flags;
+      const { pid, source, policy, sliceMax } = flags;
       const id = flags.id ?? `${pid}-${randomBytes(4).toString('hex')}`;
       const [answer] = await withClient(daemonAddress(command, context), (client) =>
         client.register([
@@ -48,6 +50,7 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
             pid,
             ...(source === undefined ? {} : { source }),
             ...(policy === undefined ? {} : { policy }),
+            ...(sliceMax === undefined ? {} : { sliceMaxMs: sliceMax }),
           },
         ]),
       );

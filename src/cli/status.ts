@@ -41,6 +41,12 @@ export function ffiText({ ffi }: StatusBody): string {
   return ffi.reason === undefined ? used : `${used}; ${ffi.configured} was configured: ${ffi.reason}`;
 }
 
+export function guardText({ guard }: StatusBody): string {
+  if (guard.state === 'off') return `off: ${guard.reason ?? 'so configured'}`;
+  const seen = `${guard.tasks} of at most ${guard.tasksMax} threads on its list`;
+  return `${guard.state}, ${seen}, ${guard.stalls} stalls, ${guard.demoted} demoted, ${guard.restarts} restarts`;
+}
+
 export const workerHead = ['worker', 'for', 'function', 'invocation'] as const;
 
 /** One row per FILTER worker. */
@@ -62,8 +68,11 @@ function facts(status: StatusBody): string[][] {
   const share = (ms: number): string => shareText(cpu.elapsedMs > 0 ? ms / (cpu.elapsedMs * cpu.cores) : 0);
   return [
     ['mode', status.modeReason === undefined ? status.mode : `${status.mode}: ${status.modeReason}`],
+    ...targetRows(status),
+    ...protectionRows(status),
     ['policy', status.policy],
     ['FFI', ffiText(status)],
+    ['guard', guardText(status)],
     ['slice S', timeText(status.sliceMs)],
     ['queue', `${status.queueLength} waiting, ${status.blocked} blocked`],
     ['live', `${status.live} of at most ${status.liveMax}`],
@@ -88,6 +97,34 @@ function facts(status: StatusBody): string[][] {
     ],
     ...(status.decisionsLost === 0 ? [] : [['decisions', `${status.decisionsLost} lost by the log`]]),
   ];
+}
+
+/** Targets that could not be promoted as the mode says. */
+function targetRows({ targets }: StatusBody): string[][] {
+  return targets.map(({ way, reason, targets: count }, index) => [
+    index === 0 ? 'targets' : '',
+    `${count} ${wayTexts[way]}: ${reasonTexts[reason]}`,
+  ]);
+}
+
+const wayTexts: Readonly<Record<StatusBody['targets'][number]['way'], string>> = {
+  cgroup: 'promoted in a cpu cgroup of ours',
+  eevdf: 'with a weight and a slice instead',
+  denied: 'left alone',
+};
+
+const reasonTexts: Readonly<Record<StatusBody['targets'][number]['reason'], string>> = {
+  'cpu-group': 'no real-time budget in their cpu cgroup',
+  privilege: 'another user’s, and CAP_SYS_NICE is missing',
+  'user-namespace': 'in another user namespace, and CAP_SYS_NICE is missing',
+  foreign: 'real-time already',
+  hidden: '/proc does not show them',
+};
+
+function protectionRows({ protection }: StatusBody): string[][] {
+  const { processes, threads, cpuCores } = protection;
+  if (processes === 0) return [];
+  return [['protected', `${processes} processes, ${threads} threads, using ${cpuCores.toFixed(2)} cores`]];
 }
 
 export function budgetText(status: StatusBody): string {

@@ -4,6 +4,7 @@
  */
 import type { AccessRule, Role } from './access.js';
 import type { PolicyName } from './invocation.js';
+import type { ModeSetting } from './modes.js';
 
 /** Who makes the kernel calls: linux/libc.ts. */
 export type FfiName = 'koffi' | 'ffi-napi';
@@ -18,6 +19,18 @@ export interface AdoptRule {
   /** Absent: the process's name. */
   readonly functionName?: string;
   readonly policy?: PolicyName;
+}
+
+/** Processes held above FILTER while the daemon runs: one of the first four says which. */
+export interface ProtectRule {
+  /** All processes in the group and below; relative to each hierarchy's mount. */
+  readonly cgroup?: string;
+  /** The process's name as the kernel has it (15 characters), or the name of its program's file. */
+  readonly command?: string;
+  /** A regular expression that the command line fits. */
+  readonly commandPattern?: string;
+  /** Its first line is the pid. */
+  readonly pidFile?: string;
 }
 
 export interface SfsdConfig {
@@ -66,16 +79,23 @@ export interface SfsdConfig {
     readonly liveMax: number;
   };
   readonly priorities: {
-    /** false: everything stays SCHED_OTHER and the mode is `off`. */
+    readonly mode: ModeSetting;
+    /** false: the same as mode `off`; kept for configurations that are older than `mode`. */
     readonly realtime: boolean;
     readonly filter: number;
     /** What is promoted takes turns of the kernel's quantum, the only thread of its group too. */
     readonly roundRobin: boolean;
     readonly control: number;
+    /** Processes that `protect.rules` name. */
+    readonly protected: number;
     readonly spawner: number;
     readonly scheduling: number;
+    readonly guard: number;
     /** Nice value of the functions' session, 0 to 19. */
     readonly sessionNice: number;
+    /** What a promoted task gets in mode eevdf: a nice value, -20 to 0, and a slice. */
+    readonly eevdfNice: number;
+    readonly eevdfSliceMs: number;
     /** The kernel's RCU threads run at the spawner's priority while the daemon runs. */
     readonly gracePeriodThreads: boolean;
   };
@@ -89,8 +109,29 @@ export interface SfsdConfig {
     readonly killGraceMs: number;
     /** Finished asynchronous results kept. */
     readonly resultsMax: number;
+    /** Where a spawner that a service manager starts is asked for; empty: the daemon starts its own. */
+    readonly spawnerSocket: string;
+  };
+  readonly store: {
+    /** `auto`, `none` or an absolute path. */
+    readonly path: string;
+    /** Lost asynchronous invocations remembered. */
+    readonly lostMax: number;
+  };
+  readonly guard: {
+    /** false: what is promoted stays real-time when the daemon is killed. */
+    readonly enabled: boolean;
+    /** The scheduling loop turns at least every 100 ms; standing still for this long it is taken for stalled. */
+    readonly stallMs: number;
+    /** Tasks that the journal holds: threads that may be promoted at once. */
+    readonly tasksMax: number;
   };
   readonly linux: { readonly ffi: FfiName };
   readonly adopt: { readonly rules: readonly AdoptRule[] };
+  readonly protect: {
+    readonly rules: readonly ProtectRule[];
+    /** How often they are looked for. */
+    readonly intervalMs: number;
+  };
   readonly log: { readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent' };
 }

@@ -99,6 +99,10 @@ export const errorTable = {
     status: 500,
     message: 'Cannot listen on {host} port {port} (tcp.host, tcp.port): {reason}.',
   },
+  SFSD_ERR_SECOND_INSTANCE: {
+    status: 500,
+    message: 'Another sfsd (pid {pid}) runs on {path}. Stop it, or give this one its own --socket.',
+  },
   SFSD_ERR_DAEMON_UNREACHABLE: {
     status: 503,
     message:
@@ -109,6 +113,25 @@ export const errorTable = {
   SFSD_ERR_TRACE_INVALID: { status: 400, message: '{file}: {reason}.' },
   SFSD_ERR_WORKLOAD_INVALID: { status: 400, message: 'The workload cannot be made: {reason}.' },
   SFSD_ERR_FILE: { status: 500, message: '{file}: {reason}.' },
+  SFSD_ERR_STORE_FAILED: {
+    status: 503,
+    message: 'The store {path} failed: {reason}. Nothing was changed.',
+  },
+  SFSD_ERR_STORE_UNUSABLE: {
+    status: 500,
+    message:
+      'The store {path} cannot be opened: {reason}. Mend that, or name another with store.path (`none`: keep nothing).',
+  },
+  SFSD_ERR_STORE_IN_USE: {
+    status: 500,
+    message:
+      'Another sfsd has the store {path} open. Stop it, or give this one its own store.path (`none`: keep nothing).',
+  },
+  SFSD_ERR_STORE_NEWER: {
+    status: 500,
+    message:
+      'The store {path} has schema version {found}; this sfsd knows versions up to {known} and has left it alone. Run the newer sfsd, or name another file with store.path.',
+  },
   SFSD_ERR_USAGE: { status: 400, message: '{reason}.' },
   SFSD_ERR_MISSING_TOOL: { status: 500, message: '{tool} is missing. Install it: {install}' },
 } as const satisfies Readonly<Record<string, ErrorRow>>;

@@ -27,6 +27,8 @@ export interface FunctionSpec {
   readonly outputMaxBytes: number;
   /** Absent: the daemon's default policy. */
   readonly policy?: PolicyName;
+  /** Most CPU time that an invocation of it may use in FILTER; absent: S alone counts. */
+  readonly sliceMaxMs?: number;
   /** Its owner, and who it runs as; `gid` goes with it. Absent: operators own it, and it runs as who asks. */
   readonly uid?: number;
   readonly gid?: number;
@@ -35,15 +37,15 @@ export interface FunctionSpec {
 /** Registered functions, by name. functions/ implements it; the API is given it. */
 export interface FunctionStore {
   /**
-   * Registers or replaces; absent fields get the daemon's defaults. Throws SFSD_ERR_FUNCTION_INVALID (all faults) and
-   * SFSD_ERR_FUNCTIONS_FULL.
+   * Registers or replaces, on the disk first; absent fields get the daemon's defaults. Rejects with SFSD_ERR_FUNCTION_INVALID (all
+   * faults), SFSD_ERR_FUNCTIONS_FULL and SFSD_ERR_STORE_FAILED.
    */
-  put(name: string, definition: unknown): { readonly spec: FunctionSpec; readonly created: boolean };
+  put(name: string, definition: unknown): Promise<{ readonly spec: FunctionSpec; readonly created: boolean }>;
   get(name: string): FunctionSpec | undefined;
   /** In order of their names. */
   list(): readonly FunctionSpec[];
-  /** false: none of that name. Running instances finish. */
-  delete(name: string): boolean;
+  /** false: none of that name. Running instances finish. Rejects with SFSD_ERR_STORE_FAILED. */
+  delete(name: string): Promise<boolean>;
   /** Instances that run now: of one function, or of all. */
   runningCount(name?: string): number;
 }

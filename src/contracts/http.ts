@@ -14,6 +14,7 @@
  *   POST   /v1/invocations/:id/end[?source=]                            -> 204 (completed)
  *   DELETE /v1/invocations/:id[?source=]                                -> 204 (no longer managed: demoted, lives on;
  *                                                                          a function run of ours is cancelled)
+ *   GET    /v1/stream                          StreamRequestBody lines -> 101, then StreamReplyBody lines as runs end (an upgrade)
  *   GET    /v1/status                                                   -> 200 StatusBody
  *   GET    /healthz                                                     -> 200 {"status":"ok"} | 503
  *   GET    /metrics                                                     -> 200 Prometheus text
@@ -30,8 +31,10 @@
  */
 import type { FfiName } from './config.js';
 import type { PolicyName } from './invocation.js';
+import type { PermissionMode, ProtectionStatus, TargetCount } from './modes.js';
 import type { FunctionUse } from './resources.js';
 import type { DecisionKind, LifeState, SchedulerCounters } from './scheduler.js';
+import type { StoreStatus } from './store.js';
 
 export interface ErrorBody {
   readonly code: string;
@@ -51,6 +54,7 @@ export interface FunctionBody {
   readonly concurrency: number;
   readonly outputMaxBytes: number;
   readonly policy?: PolicyName;
+  readonly sliceMaxMs?: number;
   /** Its owner, and who it runs as: in a request absent means the caller, and another uid needs `operate`. */
   readonly uid?: number;
   readonly gid?: number;
@@ -81,6 +85,29 @@ export interface ResultBody {
   readonly rssMaxBytes: number;
   /** What the scheduling plane decided, oldest first. */
   readonly decisions: readonly DecisionBody[];
+}
+
+/** A line of a stream of invocations, from the caller. */
+export interface StreamRequestBody {
+  /** Unique with `source` among live invocations; the reply carries both. */
+  readonly id: string;
+  readonly source?: string;
+  readonly functionName: string;
+  readonly policy?: PolicyName;
+  readonly arrivedAtMs?: number;
+  /** Standard input; none when absent. */
+  readonly bodyBase64?: string;
+}
+
+/** A line of a stream of invocations, to the caller: the end of one of them, whatever its exit, or why it was refused. */
+export type StreamReplyBody = ResultBody | StreamRefusalBody;
+
+export interface StreamRefusalBody extends ErrorBody {
+  /** As in the request; empty when the line could not be read that far. */
+  readonly id: string;
+  readonly source: string;
+  /** Seconds, when another attempt may succeed. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface DecisionBody {
@@ -115,6 +142,8 @@ export interface RegistrationBody {
   readonly policy?: PolicyName;
   readonly weight?: number;
   readonly expectedMs?: number;
+  /** Bounds S for this invocation. */
+  readonly sliceMaxMs?: number;
   /** Exactly one of pid (with optional tids and startTime) and cgroup. */
   readonly pid?: number;
   readonly startTime?: string;
@@ -132,8 +161,11 @@ export interface StatusBody {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly stopping: boolean;
-  readonly mode: 'fifo' | 'off';
+  readonly mode: PermissionMode;
   readonly modeReason?: string;
+  /** Targets that could not be promoted as the mode says. */
+  readonly targets: readonly TargetCount[];
+  readonly protection: ProtectionStatus;
   readonly policy: PolicyName;
   readonly sliceMs: number;
   readonly workers: readonly {
@@ -169,8 +201,30 @@ export interface StatusBody {
     readonly hostShare: number;
   };
   readonly functions: { readonly registered: number; readonly running: number };
+  readonly store: StoreStatus;
   readonly ffi: FfiBody;
+  readonly guard: GuardBody;
   readonly resources: ResourcesBody;
+}
+
+/** The process that demotes everything when this one dies or stalls. */
+export interface GuardBody {
+  /** off: there is none to be. missing: it was killed, or cannot be started; it is tried again. */
+  readonly state: 'watching' | 'stalled' | 'missing' | 'off';
+  /** Why it is off. */
+  readonly reason?: string;
+  readonly pid?: number;
+  /** How often a guard has demoted everything. */
+  readonly epoch: number;
+  /** Threads on the list of what is promoted or paused, and how many it holds. */
+  readonly tasks: number;
+  readonly tasksMax: number;
+  /** Threads that guards have demoted, and stalls of the scheduling loop that they have seen, since the start. */
+  readonly demoted: number;
+  readonly stalls: number;
+  readonly restarts: number;
+  /** The journal's file. */
+  readonly journal?: string;
 }
 
 /** Who makes the kernel calls of each plane. */

@@ -32,6 +32,8 @@ export interface Submission {
   readonly weight?: number;
   /** A hint of the CPU time needed. SFS does not read it; other policies may. */
   readonly expected?: Duration;
+  /** Bounds S for this invocation. Absent: S as it is. */
+  readonly sliceMax?: Duration;
 }
 
 /** (source, id) is unique: a second one is refused as a duplicate. */

@@ -34,7 +34,7 @@ export interface Kernel {
    */
   attach(group: TaskGroup, key: InvocationKey): 'ok' | 'gone' | 'denied';
   /**
-   * All tasks of the group become real-time. denied: the invocation goes on under the fair scheduler. Idempotent.
+   * All tasks of the group become real-time, or what the host's mode allows instead (contracts/modes.ts). denied: the invocation goes on under the fair scheduler. Idempotent.
    * `worker`: they are bound to the core of this FILTER worker until demoted, where the host lets them; absent: they float.
    */
   promote(group: TaskGroup, worker?: number): 'ok' | 'gone' | 'denied';
@@ -48,7 +48,7 @@ export interface Kernel {
   /** The returned object is reused by the next call: read it at once. */
   observe(group: TaskGroup): Readonly<Observation>;
   /**
-   * CPU time that real-time work of our own, which is not an invocation's, has used so far: what it used while FILTER paused
+   * CPU time that real-time work of our own, which is not an invocation's, and protected processes have used so far: what it used while FILTER paused
    * the fair scheduler did not get. 0 in simulation.
    */
   overhead(): Duration;

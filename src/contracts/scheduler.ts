@@ -156,7 +156,7 @@ export interface SfsParameters {
   readonly turnQuantum?: Duration;
   /** false: blocked invocations keep their worker (ablation). */
   readonly ioAware: boolean;
-  /** Largest share of any budget window in which FILTER may run, at most 0.93. 1 turns it off (simulation only). */
+  /** Largest share of any budget window in which FILTER may run, at most 0.93. 1 turns it off: where nothing is real-time. */
   readonly budgetShare: number;
   readonly budgetWindow: Duration;
   /** Gaps above this are capped for S (10 s). */

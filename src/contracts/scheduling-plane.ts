@@ -3,6 +3,7 @@
  * daemon/ implements it over a shared-memory ring; tests implement it over a bare policy.
  */
 import type { EndReason, Invocation, InvocationKey, PolicyName } from './invocation.js';
+import type { PermissionMode, TargetCount } from './modes.js';
 import type { Decision, LifeState, SchedulerCounters } from './scheduler.js';
 import type { TaskGroup } from './task-group.js';
 import type { Duration, Instant } from './time.js';
@@ -16,6 +17,8 @@ export interface NewInvocation {
   readonly policy?: PolicyName;
   readonly weight?: number;
   readonly expected?: Duration;
+  /** Bounds S for this invocation. */
+  readonly sliceMax?: Duration;
   readonly ownerUid?: number;
 }
 
@@ -65,9 +68,11 @@ export interface WorkerStatus {
 }
 
 export interface SchedulingStatus {
-  readonly mode: 'fifo' | 'off';
-  /** Why the mode is not `fifo`. */
+  readonly mode: PermissionMode;
+  /** Why the mode is not `fifo`, and what to do about it. */
   readonly modeReason?: string;
+  /** Targets that could not be promoted as the mode says; those that there are. */
+  readonly targets: readonly TargetCount[];
   readonly defaultPolicy: PolicyName;
   readonly slice: Duration;
   readonly workers: readonly WorkerStatus[];

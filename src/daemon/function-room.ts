@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { SfsdConfig } from '../contracts/config.js';
 import type { FunctionStore, Launch } from '../contracts/function.js';
+import { isRealTime } from '../contracts/modes.js';
 import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
+import type { Store } from '../contracts/store.js';
 import { type Clock, type Duration, duration, type Tick } from '../contracts/time.js';
 import { FunctionRegistry } from '../functions/function-registry.js';
 import { Launcher } from '../functions/launcher.js';
@@ -30,11 +32,20 @@ export interface FunctionRoomOptions {
   readonly tick: Tick;
   readonly plane: SchedulingPlane;
   readonly permission: Permission;
+  readonly store: Store;
   readonly countLaunches: (spawnerPid: number, births: Duration) => void;
   readonly log: Logger;
 }
 
+/** What a reload may change: read anew at each use. */
+export interface RoomLimits {
+  readonly registeredMax: number;
+  readonly killGraceMs: number;
+}
+
 interface Parts {
+  /** The launcher reads it at each use. */
+  readonly limits: { killGraceMs: number };
   readonly spawner: Spawner;
   readonly cgroups: InstanceCgroups;
   readonly outputs: OutputWatch;
@@ -60,11 +71,12 @@ export class FunctionRoom {
     tick,
     plane,
     permission,
+    store,
     countLaunches,
     log,
   }: FunctionRoomOptions): Promise<FunctionRoom> {
-    const limits = config.functions;
-    const registry = new FunctionRegistry({ registeredMax: limits.registeredMax, defaults: limits });
+    const limits = { ...config.functions };
+    const registry = loadedRegistry({ limits, store, log });
     // One daemon, one parent group: a private daemon beside the host's must not touch its groups.
     const layout = CgroupLayout.detect();
     removeLeftovers(layout);
@@ -75,7 +87,9 @@ export class FunctionRoom {
       const spawner = await Spawner.start({
         libc,
         programPath: spawnerPath,
-        priority: permission.mode === 'fifo' ? config.priorities.spawner : 0,
+        ...(limits.spawnerSocket === '' ? {} : { socketPath: limits.spawnerSocket }),
+        ...(permission.left === undefined ? {} : { cpuGroupFile: permission.left.procsFile }),
+        priority: isRealTime(permission.mode) ? config.priorities.spawner : 0,
         sessionNice: config.priorities.sessionNice,
         account: (pid, birthsUs) => countLaunches(pid, duration(birthsUs)),
         report: (event) => (event.event === 'spawner_lost' ? log.error(event) : log.info(event)),
@@ -91,11 +105,16 @@ export class FunctionRoom {
         outputs,
         limits,
       });
-      return new FunctionRoom({ spawner, cgroups, outputs, registry, launcher });
+      return new FunctionRoom({ limits, spawner, cgroups, outputs, registry, launcher });
     } catch (thrown) {
       cgroups.close();
       throw thrown;
     }
+  }
+
+  setLimits({ registeredMax, killGraceMs }: Readonly<RoomLimits>): void {
+    this.#parts.registry.setRegisteredMax(registeredMax);
+    this.#parts.limits.killGraceMs = killGraceMs;
   }
 
   get spawnerPid(): number | undefined {
@@ -116,4 +135,24 @@ export class FunctionRoom {
     this.#parts.outputs.close();
     this.#parts.cgroups.close();
   }
+}
+
+/** Rows told of one by one; the metric has the number of all. */
+const unusableToldMax = 20;
+
+interface RegistryParts {
+  readonly limits: SfsdConfig['functions'];
+  readonly store: Store;
+  readonly log: Logger;
+}
+
+/** What the store holds is registered before anybody can ask. */
+function loadedRegistry({ limits, store, log }: RegistryParts): FunctionRegistry {
+  const { registeredMax } = limits;
+  const rows = store.functions;
+  const registry = new FunctionRegistry({ registeredMax, defaults: limits, rows, wallClock: Date.now });
+  const unusable = registry.load(store.storedFunctions);
+  for (const row of unusable.slice(0, unusableToldMax)) log.error({ event: 'function_set_aside', ...row });
+  if (registry.size > 0) log.info({ event: 'functions_loaded', count: registry.size });
+  return registry;
 }

@@ -6,7 +6,8 @@
  * end, and wait for its number to become somebody's who is trusted.
  *
  * A function is known by what the spawner gives it and nothing can take away: no_new_privs with an empty bounding set. A daemon
- * that may not empty the bounding set has no_new_privs alone to go by. A peer that has ended counts as a function.
+ * that may not empty the bounding set has no_new_privs alone to go by. A peer that has ended counts as a function. Root that lives and cannot be
+ * read is none: where /proc hides processes (hidepid), root's that are hidden have more capabilities than we.
  */
 import type { Socket } from 'node:net';
 import type { Peer } from '../contracts/access.js';
@@ -52,7 +53,7 @@ export class PeerReader {
     const [pid = 0, uid = nobody, gid = nobody] = this.#credentials;
     if (result < 0 || uid === nobody)
       throw new SfsdError('SFSD_ERR_FORBIDDEN', { reason: `the peer is unknown (errno ${-result})` });
-    return { pid, uid: uid >>> 0, gid: gid >>> 0, groups: this.#groups(fd), ...this.#standing(fd, pid) };
+    return { pid, uid: uid >>> 0, gid: gid >>> 0, groups: this.#groups(fd), ...this.#standing(fd, pid, uid) };
   }
 
   /** None where the kernel does not tell: a rule on a group then does not fit. */
@@ -66,15 +67,17 @@ export class PeerReader {
     return [];
   }
 
-  #standing(fd: number, pid: number): Standing {
+  #standing(fd: number, pid: number, uid: number): Standing {
     // From outside of this pid namespace, where no function of ours is.
     if (pid === 0) return { confined: false, nestedPids: true };
     const result = this.#libc.socketOption(fd, socketPeerPidfd, this.#pidfd);
     const pidfd = result < 0 ? undefined : this.#pidfd[0];
     const hasEnded = result < 0 && result !== errnoNoSuchOption;
     const status = hasEnded ? errnoNoProcess : this.#text.read(`/proc/${pid}/status`);
-    const isReused = pidfd !== undefined && this.#libc.pidfdSendSignal(pidfd, 0) === errnoNoProcess;
+    const lives = pidfd !== undefined && this.#libc.pidfdSendSignal(pidfd, 0) !== errnoNoProcess;
     if (pidfd !== undefined) this.#libc.close(pidfd);
+    const isReused = pidfd !== undefined && !lives;
+    if (typeof status === 'number' && lives && uid === 0) return { confined: false, nestedPids: false };
     if (typeof status === 'number' || isReused) return { confined: true, nestedPids: false };
     const isBound = !this.#canEmptyBounding || capabilities(status, 'CapBnd') === 0n;
     return {

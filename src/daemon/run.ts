@@ -1,10 +1,11 @@
 /**
  * The composition root: the only place where adapters are constructed.
  *
- *   start  1. configuration, log  2. C library, clock  3. what is permitted  4. what forks: processes to adopt, pidusage's first
- *          call  5. scheduling thread, plane  6. spawner, functions  7. own priority  8. adoption  9. API on its socket -> ready
+ *   start  1. configuration, log  2. C library, clock, and that we are alone  3. what is permitted  4. what forks: strays of an earlier
+ *          daemon, the guard, processes to adopt, pidusage's first call  5. store, scheduling thread, plane  6. spawner, functions
+ *          7. own priority  8. protected processes, adoption  9. API on its socket -> ready, which a supervisor is told
  *   stop   refuse new work; demote everything; let running functions finish for a while, end the rest; close the API, the
- *          spawner, the cgroups: within 5 s
+ *          spawner, the cgroups, the store: within 5 s
  *
  * What is acquired on the way up goes onto one stack and is released in reverse order, also when a later step fails.
  */
@@ -16,7 +17,9 @@ import { listenTcp } from '../api/tcp.js';
 import type { TokenTable } from '../api/token-table.js';
 import type { SfsdConfig } from '../contracts/config.js';
 import { reasonOf, SfsdError } from '../contracts/errors.js';
+import type { Store } from '../contracts/store.js';
 import type { Clock } from '../contracts/time.js';
+import { CgroupLayout } from '../linux/cgroup-layout.js';
 import type { Libc } from '../linux/libc.js';
 import { MonotonicClock } from '../linux/monotonic-clock.js';
 import { adopt, findAdoptable } from './adoption.js';
@@ -25,15 +28,22 @@ import { raiseControlPlane } from './control-priority.js';
 import { CpuAccounts } from './cpu-accounts.js';
 import { ffiBody, openLibc, type PlaneReports, warnOfFallback } from './ffi.js';
 import { FunctionRoom } from './function-room.js';
+import { type GuardRoom, openGuardRoom } from './guard/guard-room.js';
+import { lockInstance } from './guard/instance-lock.js';
 import { createLogger } from './logger.js';
 import { PeerReader } from './peers.js';
-import { probePermission } from './permission.js';
+import { probePermission, reportPermission } from './permission.js';
 import { type Scheduling, startScheduling } from './plane/scheduling.js';
 import { ProcessUsage, primeProcessUsage } from './process-usage.js';
 import { HostProcesses } from './processes.js';
+import { type Protection, startProtection } from './protection.js';
 import { Releases } from './releases.js';
 import { FunctionResources } from './resource-view.js';
+import { inheritedSocket } from './service/inherited-socket.js';
+import { reloadOnHangup } from './service/reloading.js';
+import { Supervisor } from './service/supervisor.js';
 import { SharedTick } from './shared-tick.js';
+import { openStore } from './store-opening.js';
 import { readTokenFile } from './token-file.js';
 import { packageVersion } from './version.js';
 
@@ -53,16 +63,13 @@ const finishMaxMs = 2500;
 
 /** Runs until SIGTERM or SIGINT. Returns the exit code: 0 after an orderly stop, 1 when it had to give up. */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
-  const config = loadConfig({
-    ...(options.configPath === undefined ? {} : { path: options.configPath }),
-    environment: options.environment,
-    flags: options.flags,
-  });
+  const config = configOf(options);
   const log = createLogger(config.log);
   const releases = new Releases(log);
   try {
-    const { ended } = await start({ config, log, releases, options });
+    const { ended, supervisor } = await start({ config, log, releases, options });
     const cause = await ended;
+    supervisor.stopping();
     log.info({ event: 'stopping', cause: cause.name });
     await releases.run();
     log.info({ event: 'stopped' });
@@ -72,6 +79,10 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
     if (thrown instanceof SfsdError) throw thrown;
     throw new SfsdError('SFSD_ERR_INTERNAL', { reason: reasonOf(thrown) }, { cause: thrown });
   }
+}
+
+function configOf({ configPath, environment, flags }: DaemonOptions): SfsdConfig {
+  return loadConfig({ ...(configPath === undefined ? {} : { path: configPath }), environment, flags });
 }
 
 interface EndCause {
@@ -87,20 +98,35 @@ interface StartContext {
 }
 
 /** Resolves once the API answers; `ended` says when and why to stop. */
-async function start(context: StartContext): Promise<{ readonly ended: Promise<EndCause> }> {
+async function start(
+  context: StartContext,
+): Promise<{ readonly ended: Promise<EndCause>; readonly supervisor: Supervisor }> {
   const { config, log, releases, options } = context;
   const ending = new Ending(log);
   // Released last: a second SIGTERM must not cut an orderly stop short.
   ending.listenToSignals(releases);
   const tokens = readTokens(config);
   const { libc, report } = openLibc(config.linux.ffi);
+  const supervisor = new Supervisor({ libc, environment: options.environment, pid: process.pid, log });
+  releases.push('supervisor', async () => supervisor.close());
   const clock = new MonotonicClock(libc);
-  const permission = probePermission(libc, config);
-  if (permission.mode === 'off') log.warn({ event: 'realtime_off', reason: permission.reason });
+  const lock = await lockInstance(libc, config.socket.path);
+  releases.push('lock', async () => lock.close());
+  const layout = CgroupLayout.detect();
+  const probed = probePermission(libc, config, layout);
+  releases.push('cpu group', async () => probed.left?.comeBack());
+  const guard = await openGuardRoom({ config, libc, layout, permission: probed, log });
+  releases.push('guard', () => guard.close());
+  const { permission } = guard;
+  reportPermission(permission, log);
 
   const adoptable = await findAdoptable({ rules: config.adopt.rules, libc, log });
   await primeProcessUsage();
 
+  const { environment } = options;
+  const uid = process.getuid?.() ?? 0;
+  const store = await openStore({ config: config.store, environment, uid, clock, log });
+  releases.push('store', () => store.close());
   const tick = new SharedTick(tickMs);
   const accounts = new CpuAccounts({ libc, clock });
   const scheduling = await startScheduling({
@@ -110,6 +136,7 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     tick,
     permission,
     accounts,
+    journal: guard.journal,
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: (error) => {
       log.fatal({ event: 'scheduling_thread_lost', reason: error.message });
@@ -124,17 +151,37 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     tick,
     plane: scheduling.plane,
     permission,
+    store,
     countLaunches: scheduling.countLaunches,
     log,
   });
   releases.push('functions', () => room.close());
   accounts.countSpawner(() => room.spawnerPid);
-  const priority = raiseControlPlane({ config, libc, permission, log, schedulingTid: scheduling.tid });
+  const priority = raiseControlPlane({
+    config,
+    libc,
+    permission,
+    log,
+    schedulingTid: scheduling.tid,
+    spawnerPid: () => room.spawnerPid,
+  });
   releases.push('priority', async () => priority.close());
+  const protection = await startProtection({
+    config,
+    libc,
+    clock,
+    layout,
+    permission,
+    journal: guard.protectedShare,
+    log,
+    spawnerPid: () => room.spawnerPid,
+    count: scheduling.countProtected,
+  });
+  releases.push('protection', async () => protection.close());
   adopt(adoptable, { plane: scheduling.plane, log });
   const ffi = { configured: config.linux.ffi, control: report, scheduling: scheduling.ffi };
   warnOfFallback(ffi, log);
-  await openApi(context, { libc, clock, scheduling, room, ffi, tokens });
+  await openApi(context, { libc, clock, store, scheduling, room, protection, ffi, guard, tokens });
   // Released first: demoted and refused before anything is torn down.
   releases.push('work', async () => {
     await scheduling.stop();
@@ -146,20 +193,33 @@ async function start(context: StartContext): Promise<{ readonly ended: Promise<E
     mode: permission.mode,
     workers: scheduling.workers,
   });
-  return { ended: ending.ended };
+  const apply = (next: SfsdConfig) => {
+    log.level = next.log.level;
+    room.setLimits(next.functions);
+    scheduling.setWorkers(next.scheduler.workers);
+  };
+  const load = () => configOf(options);
+  const stopReloading = reloadOnHangup({ running: config, load, apply, supervisor, clock, log });
+  releases.push('reload', async () => stopReloading());
+  supervisor.ready(`Ready: mode ${permission.mode}, ${scheduling.workers} FILTER workers`);
+  supervisor.watch(scheduling.turns);
+  return { ended: ending.ended, supervisor };
 }
 
 interface ApiParts {
   readonly libc: Libc;
   readonly clock: Clock;
+  readonly store: Store;
   readonly scheduling: Scheduling;
   readonly room: FunctionRoom;
+  readonly protection: Protection;
   readonly ffi: PlaneReports;
+  readonly guard: GuardRoom;
   readonly tokens: TokenTable | undefined;
 }
 
-async function openApi({ config, log, releases }: StartContext, parts: ApiParts): Promise<void> {
-  const { libc, clock, scheduling, room, ffi, tokens } = parts;
+async function openApi({ config, log, releases, options }: StartContext, parts: ApiParts): Promise<void> {
+  const { libc, clock, store, scheduling, room, protection, ffi, guard, tokens } = parts;
   const resources = new FunctionResources({
     clock,
     live: () => scheduling.plane.liveInvocations(),
@@ -169,6 +229,7 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
   const app = createServer({
     functions: room.store,
     launch: room.launch,
+    store,
     plane: scheduling.plane,
     processes: new HostProcesses(libc, () => [room.spawnerPid]),
     peerOf: (socket) => peers.of(socket),
@@ -177,11 +238,21 @@ async function openApi({ config, log, releases }: StartContext, parts: ApiParts)
     stopping: () => scheduling.plane.stopping,
     version: packageVersion(),
     ffi: ffiBody(ffi),
+    protection: () => protection.status,
+    guard: () => guard.status(),
     resources: () => resources.look(),
     config,
     logger: log,
   });
-  const listening = await listen(app, config.socket);
+  const inherited = inheritedSocket({
+    environment: options.environment,
+    pid: process.pid,
+    path: config.socket.path,
+  });
+  const listening = await listen(app, {
+    ...config.socket,
+    ...(inherited === undefined ? {} : { inherited }),
+  });
   releases.push('api', () => listening.close());
   if (tokens !== undefined) await openTcp({ config, log, releases }, app, listening);
 }
@@ -234,6 +305,9 @@ class Ending {
     const signals = ['SIGTERM', 'SIGINT'] as const;
     const handlers = signals.map((name) => ({ name, handler: () => this.end({ name, exitCode: 0 }) }));
     for (const { name, handler } of handlers) process.on(name, handler);
+    // Its default is the end; until the configuration can be reloaded it means nothing.
+    const ignore = () => {};
+    process.on('SIGHUP', ignore);
     // Both are bugs: demote everything in order all the same, and let a supervisor start anew.
     const failures = ['uncaughtException', 'unhandledRejection'] as const;
     const fail = (error: unknown) => {
@@ -248,6 +322,7 @@ class Ending {
     releases.push('signals', async () => {
       for (const name of failures) process.off(name, fail);
       for (const { name, handler } of handlers) process.off(name, handler);
+      process.off('SIGHUP', ignore);
     });
   }
 }

@@ -28,6 +28,8 @@ const timeoutMsMax = 2 ** 31 - 1;
 const concurrencyMax = 32_768;
 /** Less holds no process at all. */
 const memoryMinBytes = 1024 * 1024;
+/** What S itself may be set to. */
+const sliceMaxMsBounds: Bounds = { min: 0.5, max: 60_000 };
 /** PID_MAX_LIMIT of 64-bit Linux. */
 const pidsMaxMax = 4_194_304;
 /** 2^32 - 1 means "no one" to the kernel. */
@@ -45,6 +47,7 @@ const fieldNames = new Set([
   'concurrency',
   'outputMaxBytes',
   'policy',
+  'sliceMaxMs',
   'uid',
   'gid',
 ]);
@@ -66,6 +69,7 @@ export function defineFunction(name: string, definition: unknown, defaults: Func
   const memoryMaxBytes = whole('memoryMaxBytes', { min: memoryMinBytes, max: Number.MAX_SAFE_INTEGER });
   const pidsMax = whole('pidsMax', { min: 1, max: pidsMaxMax });
   const policy = fields.policy();
+  const sliceMaxMs = fields.number('sliceMaxMs', sliceMaxMsBounds);
   const uid = whole('uid', { min: 0, max: idMax });
   const gid = whole('gid', { min: 0, max: idMax });
   fields.require((uid === undefined) === (gid === undefined), 'uid and gid: both or neither');
@@ -82,6 +86,7 @@ export function defineFunction(name: string, definition: unknown, defaults: Func
     ...(memoryMaxBytes === undefined ? {} : { memoryMaxBytes }),
     ...(pidsMax === undefined ? {} : { pidsMax }),
     ...(policy === undefined ? {} : { policy }),
+    ...(sliceMaxMs === undefined ? {} : { sliceMaxMs }),
     ...(uid === undefined || gid === undefined ? {} : { uid, gid }),
   };
   fields.require(textBytes(spec) <= textBytesMax, `command, args and env: more than ${textBytesMax} bytes`);
@@ -126,6 +131,14 @@ class Fields {
     if (value === undefined) return undefined;
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
     this.faults.push(`${field}: a whole number from ${min} to ${max}`);
+    return undefined;
+  }
+
+  number(field: string, { min, max }: Bounds): number | undefined {
+    const value = this.raw(field);
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && value >= min && value <= max) return value;
+    this.faults.push(`${field}: a number from ${min} to ${max}`);
     return undefined;
   }
 

@@ -13,11 +13,11 @@
  */
 import { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { assert, SfsdError } from '../contracts/errors.js';
+import { SfsdError } from '../contracts/errors.js';
 import type { FunctionSpec, Launch, Launched, LaunchOutcome, LaunchRequest } from '../contracts/function.js';
 import type { InvocationKey } from '../contracts/invocation.js';
 import type { Reservation, SchedulingPlane } from '../contracts/scheduling-plane.js';
-import type { Clock, Instant } from '../contracts/time.js';
+import { type Clock, fromMs, type Instant } from '../contracts/time.js';
 import type { InstanceCgroup } from '../linux/instance-cgroup.js';
 import type { InstanceCgroups } from '../linux/instance-cgroups.js';
 import type { Libc } from '../linux/libc.js';
@@ -210,7 +210,7 @@ export class Launcher {
 
   #register(spec: FunctionSpec, request: LaunchRequest, start: Start): InvocationKey {
     const { identity, reply, reservation } = start;
-    assert(reply.startTime !== '0', 'the spawner read the start time of its own child');
+    // A start time of 0 says that /proc hides the child from the spawner: then the plane refuses it, and it runs as it is.
     const policy = request.policy ?? spec.policy;
     return this.#options.plane.register(
       {
@@ -219,6 +219,7 @@ export class Launcher {
         functionName: spec.name,
         group: { kind: 'process', pid: reply.pid, startTime: reply.startTime },
         ...(policy === undefined ? {} : { policy }),
+        ...(spec.sliceMaxMs === undefined ? {} : { sliceMax: fromMs(spec.sliceMaxMs) }),
       },
       reservation,
     );

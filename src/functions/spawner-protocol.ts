@@ -6,7 +6,9 @@ import { Buffer } from 'node:buffer';
 import { assert } from '../contracts/errors.js';
 import type { Credentials } from '../contracts/function.js';
 
-export const protocolVersion = 4;
+export const protocolVersion = 5;
+/** What a spawner behind a socket is told first. */
+export const helloBytes = 16;
 export const requestHeaderBytes = 48;
 export const requestLimitBytes = 24;
 export const replyBytes = 96;
@@ -22,6 +24,7 @@ export const requestKinds = { launch: 1, kill: 2 } as const;
 export const launchFlags = { memoryLimited: 1 } as const;
 export const replyKinds = { ready: 1, started: 2, failed: 3, exited: 4 } as const;
 
+export const helloOffsets = { version: 0, priority: 4, sessionNice: 8 } as const;
 /** Offsets in bytes. */
 export const headerOffsets = {
   version: 0,
@@ -99,6 +102,16 @@ export interface SpawnRequest {
   readonly memoryLimited: boolean;
   readonly credentials: Credentials;
   readonly nice: number;
+}
+
+/** Writes a hello into `into`, `helloBytes` long. */
+export function encodeHello(
+  into: Buffer,
+  { priority, sessionNice }: { readonly priority: number; readonly sessionNice: number },
+): void {
+  into.writeUInt32LE(protocolVersion, helloOffsets.version);
+  into.writeUInt32LE(priority, helloOffsets.priority);
+  into.writeUInt32LE(sessionNice, helloOffsets.sessionNice);
 }
 
 /** Writes a launch into `into` (at least requestBytesMax long). @returns its length, or undefined when it is too long. */
@@ -189,7 +202,7 @@ export interface ExitedReply {
 }
 
 export type Reply =
-  | { readonly kind: 'ready'; readonly version: number }
+  | { readonly kind: 'ready'; readonly version: number; readonly pid: number }
   | StartedReply
   | FailedReply
   | ExitedReply;
@@ -202,7 +215,7 @@ export function decodeReply(bytes: Buffer, at: number): Reply {
   const pid = word(replyOffsets.pid);
   switch (kind) {
     case replyKinds.ready:
-      return { kind: 'ready', version: pid };
+      return { kind: 'ready', version: pid, pid: id };
     case replyKinds.started:
       return {
         kind: 'started',

@@ -5,19 +5,16 @@
  *   listener.started │ failed │ exited ◀─ reply stream ◀──────────┘
  *   listener.lost    ◀─ its death: its functions die with it, and a new one starts
  *
- * child_process runs once for each life of the spawner, never for a launch: it blocks until the program it starts has been
- * executed. Node's main thread carries SCHED_RESET_ON_FORK; it lays that down for this one fork, because a spawner that starts
- * SCHED_OTHER on a full host would hold the control plane for as long as it starves.
+ * Node's child_process runs at most once for each life of the spawner (spawner-process.ts), never for a launch: it blocks until the
+ * program it starts has been executed.
  *
  * A new spawner starts at once when the old one had lived for `stableMs`; otherwise after a delay that doubles up to
  * `restartDelayMaxMs`. In between launches are refused with SFSD_ERR_SPAWNER_LOST.
  */
 import { Buffer } from 'node:buffer';
-import { type ChildProcess, spawn as startProcess } from 'node:child_process';
-import type { Socket } from 'node:net';
-import { assert, reasonOf, SfsdError } from '../contracts/errors.js';
-import type { Libc } from '../linux/libc.js';
+import { assert, SfsdError } from '../contracts/errors.js';
 import type { ProgramFds } from './channels.js';
+import { beginSpawner, type SpawnerBirth, type SpawnerProcess } from './spawner-process.js';
 import {
   childrenMax,
   decodeReply,
@@ -41,14 +38,8 @@ export interface SpawnListener {
   lost(): void;
 }
 
-export interface SpawnerOptions {
-  readonly libc: Libc;
-  /** The C program. */
-  readonly programPath: string;
-  /** SCHED_FIFO priority; 0: SCHED_OTHER. */
-  readonly priority: number;
-  /** What all functions together yield to the host's other sessions, where autogroup is on: a nice value, 0 to 19. */
-  readonly sessionNice: number;
+/** `priority`: SCHED_FIFO, 0: SCHED_OTHER. `sessionNice`: what all functions yield to other sessions where autogroup is on, 0 to 19. */
+export interface SpawnerOptions extends SpawnerBirth {
   /** Told of each death and each restart, for the log. */
   readonly report?: (event: SpawnerEvent) => void;
   /** Told at the start of each spawner and each program: what newborn programs have used so far at its priority. */
@@ -76,8 +67,6 @@ const killedEndMaxMs = 1_000;
 const stableMs = 10_000;
 const restartDelayMinMs = 100;
 const restartDelayMaxMs = 5_000;
-const resetOnFork = 0x4000_0000;
-const seqpacket = 5;
 const tryAgain = -11;
 const brokenPipe = -32;
 const connectionReset = -104;
@@ -90,9 +79,7 @@ interface Outgoing {
 
 /** One life of the C program. */
 interface Life {
-  readonly process: ChildProcess;
-  readonly pid: number;
-  readonly socket: number;
+  readonly process: SpawnerProcess;
   readonly bornAtMs: number;
   ready: boolean;
   rest: Buffer;
@@ -130,14 +117,15 @@ export class Spawner {
     if (await ready) return spawner;
     await spawner.close();
     throw new SfsdError('SFSD_ERR_KERNEL', {
-      call: options.programPath,
-      reason: 'the spawner ended, or did not answer in time; its own words are on standard error',
+      call: options.socketPath ?? options.programPath,
+      reason:
+        'the spawner ended, or did not answer in time; its own words are on standard error, or in the log of its unit',
     });
   }
 
   /** For accounting; undefined while none runs. */
   get pid(): number | undefined {
-    return this.#life?.pid;
+    return this.#life?.process.pid;
   }
 
   /** Launches that are not yet answered with started or failed. */
@@ -192,8 +180,8 @@ export class Spawner {
     const ended = new Promise<void>((resolve) => {
       this.#whenEnded = resolve;
     });
-    this.#options.libc.close(life.socket);
-    const killing = setTimeout(() => life.process.kill('SIGKILL'), endMaxMs);
+    this.#options.libc.close(life.process.socket);
+    const killing = setTimeout(() => life.process.kill(), endMaxMs);
     let deadline: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       deadline = setTimeout(resolve, endMaxMs + killedEndMaxMs);
@@ -204,72 +192,24 @@ export class Spawner {
   }
 
   #begin(): void {
-    const { libc, programPath, priority, sessionNice } = this.#options;
-    const ends = new Int32Array(2);
-    const result = libc.socketpair(seqpacket, ends);
-    if (result < 0)
-      throw new SfsdError('SFSD_ERR_KERNEL', { call: 'socketpair', reason: `errno ${-result}` });
-    const [ours, theirs] = [ends[0] ?? -1, ends[1] ?? -1];
-    let process: ChildProcess;
-    try {
-      process = this.#withoutResetOnFork(() =>
-        startProcess(programPath, ['--priority', String(priority), '--session-nice', String(sessionNice)], {
-          cwd: '/',
-          env: {},
-          stdio: ['ignore', 'ignore', 'inherit', theirs, 'pipe'],
-        }),
-      );
-    } catch (thrown) {
-      libc.close(ours);
-      throw thrown;
-    } finally {
-      libc.close(theirs);
-    }
     const life: Life = {
-      process,
-      pid: process.pid ?? 0,
-      socket: ours,
+      process: beginSpawner(this.#options, {
+        replied: (chunk) => this.#receive(life, chunk),
+        ended: (reason) => this.#died(life, reason),
+      }),
       bornAtMs: performance.now(),
       ready: false,
       rest: Buffer.alloc(0),
     };
     this.#life = life;
-    let reason = 'it could not be started';
-    process.on('error', (error) => {
-      reason = reasonOf(error);
-      // A program that was never started never closes.
-      if (process.pid === undefined) this.#died(life, reason);
-    });
-    process.on('exit', (code, signal) => {
-      reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
-    });
-    process.on('close', () => this.#died(life, reason));
-    // Node leaves stdio out when descriptors ran out (EMFILE); 'error' follows.
-    const { stdio } = process as { readonly stdio?: ChildProcess['stdio'] };
-    const replies = stdio?.[4] as Socket | null | undefined;
-    replies?.on('data', (chunk: Buffer) => this.#receive(life, chunk));
-    replies?.on('error', () => {});
-  }
-
-  #withoutResetOnFork<Result>(fork: () => Result): Result {
-    const { libc } = this.#options;
-    const policy = libc.schedGetscheduler(0);
-    const priority = libc.schedGetpriority(0);
-    const laidDown =
-      policy > 0 &&
-      (policy & resetOnFork) !== 0 &&
-      libc.schedSetscheduler(0, policy & ~resetOnFork, priority) === 0;
-    try {
-      return fork();
-    } finally {
-      if (laidDown) libc.schedSetscheduler(0, policy, priority);
-    }
   }
 
   #send(life: Life, length: number, fds: readonly number[]): void {
     const { libc } = this.#options;
     const result =
-      this.#outgoing.length > 0 ? tryAgain : libc.sendWithFds(life.socket, this.#message, length, fds);
+      this.#outgoing.length > 0
+        ? tryAgain
+        : libc.sendWithFds(life.process.socket, this.#message, length, fds);
     if (result >= 0) {
       this.#closeAll(fds);
       return;
@@ -295,7 +235,12 @@ export class Spawner {
     while (life !== undefined) {
       const [first] = this.#outgoing;
       if (first === undefined) return;
-      const result = this.#options.libc.sendWithFds(life.socket, first.bytes, first.length, first.fds);
+      const result = this.#options.libc.sendWithFds(
+        life.process.socket,
+        first.bytes,
+        first.length,
+        first.fds,
+      );
       if (result === tryAgain) {
         this.#retryLater();
         return;
@@ -317,8 +262,9 @@ export class Spawner {
     if (reply.kind === 'ready') {
       assert(reply.version === protocolVersion, 'the spawner speaks our version of the protocol');
       life.ready = true;
-      this.#options.report?.({ event: 'spawner_started', spawnerPid: life.pid });
-      this.#options.account?.(life.pid, this.#birthsUs);
+      life.process.introduced(reply.pid);
+      this.#options.report?.({ event: 'spawner_started', spawnerPid: life.process.pid });
+      this.#options.account?.(life.process.pid, this.#birthsUs);
       this.#whenReady?.();
       return;
     }
@@ -328,7 +274,7 @@ export class Spawner {
     if (reply.kind !== 'started') this.#listeners.delete(reply.id);
     if (reply.kind === 'started') {
       this.#birthsUs += reply.realtimeUs;
-      this.#options.account?.(life.pid, this.#birthsUs);
+      this.#options.account?.(life.process.pid, this.#birthsUs);
       listener.started(reply);
     } else if (reply.kind === 'failed') listener.failed(reply);
     else listener.exited(reply);
@@ -337,7 +283,7 @@ export class Spawner {
   #died(life: Life, reason: string): void {
     if (this.#life !== life) return;
     this.#life = undefined;
-    if (!this.#closing) this.#options.libc.close(life.socket);
+    if (!this.#closing) this.#options.libc.close(life.process.socket);
     clearTimeout(this.#retry);
     this.#retry = undefined;
     for (const message of this.#outgoing) this.#closeAll(message.fds);
@@ -347,7 +293,12 @@ export class Spawner {
     this.#starting = 0;
     const first = this.#whenReady !== undefined && !life.ready && this.#restartDelayMs === 0;
     if (!this.#closing) {
-      this.#options.report?.({ event: 'spawner_lost', pid: life.pid, reason, instances: listeners.length });
+      this.#options.report?.({
+        event: 'spawner_lost',
+        pid: life.process.pid,
+        reason,
+        instances: listeners.length,
+      });
       if (!first) this.#beginAgain(life);
     }
     for (const listener of listeners) listener.lost();

@@ -103,6 +103,11 @@ function bind({ ref, ffi, native }: Packages, machine: Machine): Binding {
     declare,
     errno: errnoOf({ ref, native, ffi }, library.get('__errno_location')),
     sendmsg: (socket, parts) => sendmsg(socket, message.of(parts), parts.flags),
+    view: (address, length) => {
+      const pointer = new Uint32Array(2);
+      put(pointer, 0, address);
+      return ref.readPointer(Buffer.from(pointer.buffer), 0, length);
+    },
     machine,
   };
 }

@@ -36,7 +36,7 @@ export function openIdentity(libc: Libc, pid: number, startTime?: string): Ident
   // A number of one thread, not of a process, is refused by the kernel as well: EINVAL or ENOENT.
   if (pidfd < 0) return pidfd === errnoNoProcess ? 'gone' : 'denied';
   const statFd = libc.open(`/proc/${pid}/task/${pid}/stat`, readOnly);
-  const verdict = statFd < 0 ? refusal(statFd) : verify(libc, statFd, startTime);
+  const verdict = statFd < 0 ? refusal(libc, pidfd, statFd) : verify(libc, statFd, startTime);
   if (typeof verdict !== 'string') return { pidfd, statFd, ...verdict };
   libc.close(pidfd);
   if (statFd >= 0) libc.close(statFd);
@@ -65,6 +65,8 @@ function verify(
   return { startTime: found, threads: stat.threads };
 }
 
-function refusal(errno: number): 'gone' | 'denied' {
-  return errno === errnoNoEntry || errno === errnoNoProcess ? 'gone' : 'denied';
+/** Whoever lives and has no entry in /proc is hidden from us: hidepid. */
+function refusal(libc: Libc, pidfd: number, errno: number): 'gone' | 'denied' {
+  if (errno !== errnoNoEntry && errno !== errnoNoProcess) return 'denied';
+  return libc.pidfdSendSignal(pidfd, 0) === errnoNoProcess ? 'gone' : 'denied';
 }

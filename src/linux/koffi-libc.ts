@@ -28,6 +28,7 @@ function bind(koffi: Koffi, machine: Machine): Binding {
       library.func(name, result, [...parameters]) as unknown as Call,
     errno: koffi.errno as () => number,
     sendmsg: sendmsgBy(koffi),
+    view: (address, length) => new Uint8Array(koffi.view(BigInt(address), length)),
     machine,
   };
 }

@@ -30,6 +30,8 @@ export interface Binding {
   readonly errno: () => number;
   /** Its argument holds pointers, which each FFI writes in its own way. */
   readonly sendmsg: (socket: number, message: MessageParts) => number;
+  /** The memory there, without a copy; nobody frees it. */
+  readonly view: (address: number, length: number) => Uint8Array;
   readonly machine: Machine;
 }
 
@@ -45,6 +47,10 @@ const pidfdOpenCall = 434;
 const epollPwait2Call = 441;
 
 const invalidArgument = 22;
+const nameTooLong = 36;
+/** sun_path of struct sockaddr_un, behind the family. */
+const unixPathBytes = 108;
+const unixPathAt = 2;
 const closeOnExec = 0o2000000;
 const nonBlocking = 0o4000;
 /** F_SETFL */
@@ -54,6 +60,10 @@ const solSocket = 1;
 const scmRights = 1;
 const soPeercred = 17;
 const msgDontwaitNosignal = 0x40 | 0x4000;
+const readableAndWritable = 3;
+const mapShared = 1;
+/** LOCK_EX | LOCK_NB */
+const lockExclusiveAtOnce = 2 | 4;
 const atEmptyPath = 0x1000;
 const statxNlink = 4;
 /** Bytes of struct statx, and the 32-bit word that holds stx_nlink. */
@@ -175,13 +185,26 @@ function waiting({
 function files({
   declare,
   settle,
-}: Settled): Part<'open' | 'close' | 'read' | 'pread' | 'write' | 'setNonBlocking' | 'linkCount'> {
+  view,
+}: Settled): Part<
+  | 'open'
+  | 'close'
+  | 'read'
+  | 'pread'
+  | 'write'
+  | 'setNonBlocking'
+  | 'mapShared'
+  | 'lockExclusive'
+  | 'linkCount'
+> {
   const open = declare('open', ['str', 'int', 'int']);
   const close = declare('close', ['int']);
   const read = declare('read', ['int', 'void *', 'size_t'], 'int64_t');
   const pread = declare('pread', ['int', 'void *', 'size_t', 'int64_t'], 'int64_t');
   const write = declare('write', ['int', 'void *', 'size_t'], 'int64_t');
   const control = declare('fcntl', ['int', 'int', 'int']);
+  const mmap = declare('mmap', ['void *', 'size_t', 'int', 'int', 'int', 'int64_t'], 'int64_t');
+  const flock = declare('flock', ['int', 'int']);
   const statx = declare('statx', ['int', 'void *', 'int', 'uint32_t', 'void *']);
   const stats = new Uint32Array(statxBytes / 4);
   const emptyPath = new Uint8Array(1);
@@ -192,6 +215,11 @@ function files({
     pread: (fd, into, length) => settle(pread(fd, into, length, 0)),
     write: (fd, from, length) => settle(write(fd, from, length)),
     setNonBlocking: (fd) => settle(control(fd, setStatusFlags, nonBlocking)),
+    mapShared(fd, length) {
+      const address = settle(mmap(null, length, readableAndWritable, mapShared, fd, 0));
+      return address < 0 ? address : view(address, length);
+    },
+    lockExclusive: (fd) => settle(flock(fd, lockExclusiveAtOnce)),
     linkCount(fd) {
       const result = settle(statx(fd, emptyPath, atEmptyPath, statxNlink, stats));
       return result < 0 ? result : (stats[statxNlinkWord] ?? 0);
@@ -203,7 +231,12 @@ function channels({
   declare,
   settle,
   sendmsg,
-}: Settled): Part<'pipe' | 'socketpair' | 'sendWithFds' | 'peerCredentials' | 'socketOption' | 'ioctl'> {
+}: Settled): Part<
+  'pipe' | 'socketpair' | 'connectUnix' | 'sendWithFds' | 'peerCredentials' | 'socketOption' | 'ioctl'
+> {
+  const socket = declare('socket', ['int', 'int', 'int']);
+  const connect = declare('connect', ['int', 'void *', 'uint32_t']);
+  const close = declare('close', ['int']);
   const pipe2 = declare('pipe2', ['void *', 'int']);
   const socketpair = declare('socketpair', ['int', 'int', 'int', 'void *']);
   const getsockopt = declare('getsockopt', ['int', 'int', 'int', 'void *', 'void *']);
@@ -214,6 +247,15 @@ function channels({
   return {
     pipe: (into) => settle(pipe2(into, closeOnExec)),
     socketpair: (type, into) => settle(socketpair(familyUnix, type | closeOnExec, 0, into)),
+    connectUnix(type, path) {
+      const address = unixAddress(path);
+      if (address === undefined) return -nameTooLong;
+      const fd = settle(socket(familyUnix, type | closeOnExec, 0));
+      if (fd < 0) return fd;
+      const result = settle(connect(fd, address, address.length));
+      if (result < 0) close(fd);
+      return result < 0 ? result : fd;
+    },
     sendWithFds(socket, bytes, byteCount, fds) {
       if (fds.length > fdsPerMessageMax) return -invalidArgument;
       control.set([16 + 4 * fds.length, 0, solSocket, scmRights, ...fds]);
@@ -234,4 +276,17 @@ function channels({
     },
     ioctl: (fd, request, argument) => settle(ioctl(fd, request, argument)),
   };
+}
+
+/** struct sockaddr_un. An abstract name begins with a NUL and ends where the address ends; a path ends with a NUL. */
+function unixAddress(path: string): Uint8Array | undefined {
+  const text = new TextEncoder().encode(path);
+  const isAbstract = path.startsWith('@');
+  const pathBytes = text.length + (isAbstract ? 0 : 1);
+  if (pathBytes > unixPathBytes) return undefined;
+  const address = new Uint8Array(unixPathAt + pathBytes);
+  address[0] = familyUnix;
+  address.set(text, unixPathAt);
+  if (isAbstract) address[unixPathAt] = 0;
+  return address;
 }

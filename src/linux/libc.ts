@@ -51,6 +51,13 @@ export interface Libc {
   write(fd: number, from: Uint8Array, length: number): number;
   /** O_NONBLOCK, and no other status flag: of this open file, so of a pipe's one end. */
   setNonBlocking(fd: number): number;
+  /**
+   * mmap(2) of the file's first bytes, shared and writable, or the negative errno. Nobody unmaps it: an array over memory that is gone
+   * would crash whoever touches it, so it lasts as long as the process.
+   */
+  mapShared(fd: number, length: number): Uint8Array | number;
+  /** flock(2), exclusive and without waiting: held until every descriptor of this opening is closed, also by a kill. */
+  lockExclusive(fd: number): number;
   /** Hard-link count: 2 + threads for /proc/PID/task. */
   linkCount(fd: number): number;
 
@@ -58,6 +65,11 @@ export interface Libc {
   pipe(into: Int32Array): number;
   /** `type`: SOCK_STREAM 1 or SOCK_SEQPACKET 5, of AF_UNIX. */
   socketpair(type: number, into: Int32Array): number;
+  /**
+   * A socket of AF_UNIX, close-on-exec, connected to the one at `path`; a path that begins with `@` is an abstract name. `type`:
+   * SOCK_DGRAM 2 or SOCK_SEQPACKET 5, of which Node has neither.
+   */
+  connectUnix(type: number, path: string): number;
   /** sendmsg(2) of `length` bytes with the fds as SCM_RIGHTS, MSG_DONTWAIT | MSG_NOSIGNAL. */
   sendWithFds(socket: number, bytes: Uint8Array, length: number, fds: readonly number[]): number;
   /** uid and gid of the peer, SO_PEERCRED; `into` receives pid, uid, gid. */

@@ -2,7 +2,7 @@
  * The Kernel port on the real machine.
  *
  *   attach    hold the process by pidfd and start time; its end is reported under the invocation's key through the Poller
- *   promote   SCHED_FIFO (SCHED_RR if there are several tasks), reset on fork, for every task found
+ *   promote   SCHED_FIFO (SCHED_RR if there are several tasks), reset on fork, for every task found; contracts/modes.ts says what else
  *   observe   CPU clock first, states only when it stands still (process-set.ts)
  *   demote    each task becomes what it was
  *   release   demote, and close all that is kept
@@ -16,19 +16,23 @@
 import { readFileSync } from 'node:fs';
 import type { InvocationKey } from '../contracts/invocation.js';
 import type { Kernel, Observation } from '../contracts/kernel.js';
+import { isRealTime, type PermissionMode } from '../contracts/modes.js';
 import type { TaskGroup } from '../contracts/task-group.js';
 import { type Duration, duration, noTime } from '../contracts/time.js';
 import { CgroupLayout } from './cgroup-layout.js';
-import { ClockReader, processClock } from './clock-reader.js';
+import { ClockReader, clockMonotonic, processClock } from './clock-reader.js';
 import { openIdentity, procIsOurs } from './identity.js';
 import type { Libc } from './libc.js';
 import { MemberProcess } from './member-process.js';
 import { CgroupProcesses, childrenBuffer, Descendants } from './memberships.js';
 import type { Poller } from './poller.js';
+import { hasSysNice } from './privilege.js';
 import { ProcStat } from './proc-stat.js';
 import { ProcessSet } from './process-set.js';
+import type { PromotionJournal } from './promotion-journal.js';
 import { RtGroup } from './rt-group.js';
-import { TaskPromoter } from './task-promoter.js';
+import { type CountTarget, TargetRefusals } from './target-refusals.js';
+import { type Favour, TaskPromoter } from './task-promoter.js';
 import { ThreadSet } from './thread-set.js';
 import { tickLength } from './tick-length.js';
 import type { TrackedTasks, TrackingTools } from './tracked-tasks.js';
@@ -52,12 +56,14 @@ interface Attached {
   readonly slot: number;
 }
 
-/** What launching costs at real-time priority. */
+/** Real-time work of ours, or for us, outside this process. */
 export interface LaunchAccount {
   /** Its CPU time is read here; 0: there is none. */
   spawnerPid(): number;
   /** CPU time that newborn functions have used before they were lowered. */
   births(): Duration;
+  /** How many cores' worth of CPU time protected processes use; absent or 0: there are none. */
+  protectedCores?(): number;
 }
 
 export interface LinuxKernelOptions {
@@ -69,10 +75,17 @@ export interface LinuxKernelOptions {
   /** SCHED_RR for every promoted task, not for those of several threads alone. */
   readonly roundRobin?: boolean;
   /** off: every promotion is denied, and everything stays under the fair scheduler. */
-  readonly mode?: 'fifo' | 'off';
+  readonly mode?: PermissionMode;
+  /** What a target gets in mode eevdf, and where real-time is denied for it; absent: nothing. */
+  readonly favour?: Favour;
+  /** FILTER's share of a core's time. */
+  readonly filterShare?: number;
+  readonly countTarget?: CountTarget;
   readonly rtGroupName?: string;
   /** Launches: real-time work of ours outside this process. */
   readonly launches?: LaunchAccount;
+  /** Where each promoted task is written down for the guard. */
+  readonly journal?: PromotionJournal;
   /** The core of each FILTER worker, for promotions that name one; absent: everything floats. */
   readonly cpuOfWorker?: (worker: number) => number | undefined;
 }
@@ -91,11 +104,14 @@ export class LinuxKernel implements Kernel {
   readonly #libc: Libc;
   readonly #poller: Poller;
   readonly #layout: CgroupLayout;
-  readonly #mode: 'fifo' | 'off';
+  readonly #mode: PermissionMode;
   readonly #cpuOfWorker: LinuxKernelOptions['cpuOfWorker'];
   readonly #rtGroup: RtGroup;
   readonly #tools: TrackingTools;
   readonly #launches: LaunchAccount | undefined;
+  /** CPU time counted for protected processes, and until when; 0: there were none. */
+  #protectedUs = 0;
+  #protectedSince = 0;
   readonly #children = childrenBuffer();
   readonly #procIsOurs = procIsOurs();
   /** The caller's own group objects, so that a poll looks up without building a name. */
@@ -114,24 +130,42 @@ export class LinuxKernel implements Kernel {
     this.#mode = options.mode ?? 'fifo';
     this.#cpuOfWorker = options.cpuOfWorker;
     this.#launches = options.launches;
-    this.#rtGroup = new RtGroup(this.#layout, options.rtGroupName);
+    this.#rtGroup = new RtGroup(this.#layout, {
+      libc: options.libc,
+      ...(options.rtGroupName === undefined ? {} : { name: options.rtGroupName }),
+      ...(options.filterShare === undefined ? {} : { filterShare: options.filterShare }),
+    });
     this.observationLagMax = tickLength();
     const stat = new ProcStat();
     this.#tools = {
       libc: options.libc,
       reader: new ClockReader(options.libc),
       stat,
-      promoter: new TaskPromoter({
-        libc: options.libc,
-        stat,
-        rtGroup: this.#rtGroup,
-        priority: options.priority ?? 5,
-        roundRobin: options.roundRobin ?? false,
-        aheadInPauses: niceIsWithinSession(),
-      }),
+      promoter: this.#promoter(options, stat),
       isAttached: (pid) => this.#processPids.has(pid),
       owners: new Map(),
     };
+  }
+
+  #promoter(options: LinuxKernelOptions, stat: ProcStat): TaskPromoter {
+    const { libc, favour, journal, countTarget = () => {} } = options;
+    const privileged = hasSysNice();
+    return new TaskPromoter({
+      libc,
+      stat,
+      rtGroup: this.#rtGroup,
+      priority: options.priority ?? 5,
+      roundRobin: options.roundRobin ?? false,
+      aheadInPauses: niceIsWithinSession(),
+      ...(favour === undefined ? {} : { favour: { ...favour, always: !isRealTime(this.#mode) } }),
+      privileged,
+      refusals: new TargetRefusals({
+        privileged,
+        mayFavour: favour !== undefined && isRealTime(this.#mode),
+        count: countTarget,
+      }),
+      ...(journal === undefined ? {} : { journal }),
+    });
   }
 
   attach(group: TaskGroup, key: InvocationKey): 'ok' | 'gone' | 'denied' {
@@ -154,7 +188,8 @@ export class LinuxKernel implements Kernel {
   }
 
   pause(group: TaskGroup): 'ok' | 'gone' {
-    if (this.#mode === 'off') return 'ok';
+    // Without real-time tasks there is nothing to step down from.
+    if (!isRealTime(this.#mode)) return 'ok';
     return this.#find(group)?.tasks.pause() ?? 'gone';
   }
 
@@ -180,7 +215,20 @@ export class LinuxKernel implements Kernel {
     const spawnerPid = launches?.spawnerPid() ?? 0;
     const spawner = spawnerPid > 0 ? Math.max(0, reader.microseconds(processClock(spawnerPid))) : 0;
     const own = reader.microseconds(processClock(process.pid));
-    return duration(own + spawner + (launches?.births() ?? 0));
+    return duration(own + spawner + (launches?.births() ?? 0) + this.#protectedTime());
+  }
+
+  /** Told as a rate, because reading the clocks of all protected processes takes longer than a promotion. */
+  #protectedTime(): number {
+    const cores = this.#launches?.protectedCores?.() ?? 0;
+    if (cores === 0) {
+      this.#protectedSince = 0;
+      return this.#protectedUs;
+    }
+    const now = this.#tools.reader.microseconds(clockMonotonic);
+    if (this.#protectedSince > 0) this.#protectedUs += (now - this.#protectedSince) * cores;
+    this.#protectedSince = now;
+    return this.#protectedUs;
   }
 
   release(group: TaskGroup): void {
@@ -222,6 +270,7 @@ export class LinuxKernel implements Kernel {
   ): 'ok' | 'gone' | 'denied' {
     const { pid } = group;
     const identity = openIdentity(this.#libc, pid, group.startTime);
+    if (identity === 'denied') this.#tools.promoter.refusals.hidden();
     if (typeof identity === 'string') return identity;
     if (group.kind === 'process') this.#tools.owners.get(pid)?.evict(pid);
     const tasks =

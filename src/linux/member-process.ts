@@ -143,9 +143,14 @@ export class MemberProcess {
   }
 
   close(): void {
-    for (const task of this.tasks) task.close(this.#tools.libc);
+    for (const task of this.tasks) this.#close(task);
     this.tasks = [];
     this.#tools.libc.close(this.#directoryFd);
+  }
+
+  #close(task: TaskHandle): void {
+    this.#tools.promoter.forget(task);
+    task.close(this.#tools.libc);
   }
 
   #adopt(tids: readonly number[]): boolean {
@@ -158,7 +163,7 @@ export class MemberProcess {
       known.delete(tid);
       if (task !== undefined && stat.read(libc, task.statFd) === 'gone') {
         // The number was given to a new thread of the same process.
-        task.close(libc);
+        this.#close(task);
         task = undefined;
       }
       if (task === undefined) {
@@ -170,7 +175,7 @@ export class MemberProcess {
     for (const missed of known.values()) {
       // The walk may have failed for want of descriptors: what lives is kept, or nobody would demote it.
       if (stat.read(libc, missed.statFd) === 'ok' && !stat.hasEnded) tasks.push(missed);
-      else missed.close(libc);
+      else this.#close(missed);
     }
     this.tasks = tasks;
     this.#hint = 0;

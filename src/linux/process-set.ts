@@ -23,7 +23,7 @@
 import type { Observation } from '../contracts/kernel.js';
 import type { Duration } from '../contracts/time.js';
 import { MemberProcess } from './member-process.js';
-import type { PromotionScope } from './task-promoter.js';
+import { newScope, type PromotionScope } from './task-promoter.js';
 import type { TrackedTasks, TrackingTools } from './tracked-tasks.js';
 
 /** Finds the processes of a group; calls `set.keep` for each. */
@@ -46,7 +46,7 @@ const childrenEveryThreaded = 4;
 const childrenEveryAlone = 4;
 
 export class ProcessSet implements TrackedTasks {
-  readonly scope: PromotionScope = { cpuGroup: undefined, cpu: undefined };
+  readonly scope: PromotionScope = newScope();
   readonly #tools: TrackingTools;
   readonly #membership: Membership;
   readonly #members: MemberProcess[] = [];
@@ -101,6 +101,7 @@ export class ProcessSet implements TrackedTasks {
     if (!this.#ended) this.#readClocks();
     this.#baseNs = this.#usedNs;
     this.#hopeless = false;
+    this.scope.favoured = false;
   }
 
   /** The leader has ended: seen through its pidfd. */
@@ -136,8 +137,10 @@ export class ProcessSet implements TrackedTasks {
       const result = this.#promoteAll();
       if (result !== 'ok') {
         this.demote();
-        this.#hopeless = result === 'denied';
-        return result;
+        this.#hopeless = !this.#tools.promoter.refusals.mayRetry(this.scope, this.#refusal(result));
+        if (this.#hopeless) return 'denied';
+        this.#standing = 'promoted';
+        continue;
       }
       // The walk after the promotion finds who was born before it and while it went on; when it finds nobody, all are promoted.
       this.#follow(true);
@@ -330,14 +333,18 @@ export class ProcessSet implements TrackedTasks {
     return this.isEmpty ? 'gone' : 'blocked';
   }
 
-  #promoteAll(): 'ok' | 'gone' | 'denied' {
+  #refusal(result: 'denied' | 'foreign'): { readonly pid: number; readonly result: 'denied' | 'foreign' } {
+    return { pid: this.#members[0]?.pid ?? 0, result };
+  }
+
+  #promoteAll(): 'ok' | 'denied' | 'foreign' {
     const several = this.tasks > 1;
     for (const member of this.#members) {
       const isLeader = this.#membership.hasLeader && member === this.#members[0];
       for (const task of member.tasks) {
         const result = this.#tools.promoter.promote(task, several, this.scope);
         if (result === 'denied' || (result === 'foreign' && isLeader && task.tid === member.pid))
-          return 'denied';
+          return result;
       }
     }
     return 'ok';

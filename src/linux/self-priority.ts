@@ -15,6 +15,7 @@ interface OwnThread {
 }
 
 const errnoNoProcess = -3;
+const errnoNotPermitted = -1;
 const wanted = schedFifo | schedResetOnFork;
 
 export class SelfPriority {
@@ -49,8 +50,12 @@ export class SelfPriority {
 
   /** Every thread that was raised becomes what it was; children forked from here on are not real-time either way. */
   lower(): void {
-    for (const [tid, before] of this.#before)
-      this.#libc.schedSetscheduler(tid, before.policy, before.priority);
+    for (const [tid, before] of this.#before) {
+      const result = this.#libc.schedSetscheduler(tid, before.policy, before.priority);
+      // Without CAP_SYS_NICE the flag cannot be taken off.
+      if (result === errnoNotPermitted)
+        this.#libc.schedSetscheduler(tid, before.policy | schedResetOnFork, before.priority);
+    }
     this.#before.clear();
   }
 

@@ -30,8 +30,12 @@ export class TaskHandle {
   faults = 0;
   /** Present exactly while the thread is promoted or paused by us. */
   saved: SavedScheduling | undefined;
-  /** The real-time policy last given to it; 0 while it is paused. */
+  /** The real-time policy last given to it; 0 while it is paused, `favoured` (-1) while it is ahead under the fair scheduler. */
   policy = 0;
+  /** Clock ticks since boot; below 0: not read yet. */
+  startTicks = -1;
+  /** Of the journal of promoted tasks: present exactly while `saved` is, where a journal is kept. */
+  journalEntry = -1;
 
   private constructor(pid: number, tid: number, statFd: number) {
     this.pid = pid;
@@ -50,6 +54,7 @@ export class TaskHandle {
     return new TaskHandle(pid, tid, statFd);
   }
 
+  /** Its entry in the journal must be free: TaskPromoter.forget. */
   close(libc: Libc): void {
     libc.close(this.statFd);
     if (this.childrenFd >= 0) libc.close(this.childrenFd);

@@ -7,7 +7,7 @@
 import type { Observation } from '../contracts/kernel.js';
 import type { Duration } from '../contracts/time.js';
 import { TaskHandle } from './task-handle.js';
-import type { PromotionScope } from './task-promoter.js';
+import { newScope, type PromotionScope } from './task-promoter.js';
 import type { TrackedTasks, TrackingTools } from './tracked-tasks.js';
 
 const schedstatBytesMax = 128;
@@ -17,7 +17,7 @@ const tickNs = 1e7;
 
 export class ThreadSet implements TrackedTasks {
   readonly #tools: TrackingTools;
-  readonly scope: PromotionScope = { cpuGroup: undefined, cpu: undefined };
+  readonly scope: PromotionScope = newScope();
   readonly #text = new Uint8Array(schedstatBytesMax);
   #tasks: TaskHandle[];
   #usedNs = 0;
@@ -56,8 +56,9 @@ export class ThreadSet implements TrackedTasks {
       if (result === 'ok') living++;
       if (result !== 'denied' && result !== 'foreign') continue;
       this.demote();
-      this.#hopeless = true;
-      return 'denied';
+      this.#hopeless = !this.#tools.promoter.refusals.mayRetry(this.scope, { pid: task.pid, result });
+      // Once: what is favoured already is not tried again.
+      return this.#hopeless ? 'denied' : this.promote();
     }
     return living === 0 ? 'gone' : 'ok';
   }
@@ -85,6 +86,7 @@ export class ThreadSet implements TrackedTasks {
     this.#readTimes();
     this.#baseNs = this.#usedNs;
     this.#hopeless = false;
+    this.scope.favoured = false;
   }
 
   markEnded(): void {
@@ -160,12 +162,14 @@ export class ThreadSet implements TrackedTasks {
   }
 
   #forgetEnded(): void {
-    const { libc, stat } = this.#tools;
+    const { libc, stat, promoter } = this.#tools;
     this.#hint = 0;
     this.#tasks = this.#tasks.filter((task) => {
       const lives = stat.read(libc, task.statFd) === 'ok' && !stat.hasEnded;
-      if (!lives) task.close(libc);
-      return lives;
+      if (lives) return true;
+      promoter.forget(task);
+      task.close(libc);
+      return false;
     });
   }
 }

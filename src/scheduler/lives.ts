@@ -38,7 +38,9 @@ export class Life {
   blockedAt: Instant = instant(0);
   /** When it will count as an arrival; meaningful while it is among the uncounted. */
   countsAt: Instant = instant(0);
-  /** S at its first pick-up, which binds it for good; 0 before. */
+  /** Bounds its slice; Infinity: S alone does. */
+  sliceMax = Number.POSITIVE_INFINITY;
+  /** S at its first pick-up, or `sliceMax` where that is less, which binds it for good; 0 before. */
   sliceBound: Duration = noTime;
   /** What it had left of it at `cpuAtPromotion`. */
   sliceLeft: Duration = noTime;
@@ -101,6 +103,7 @@ export class Lives {
     life.group = submission.group;
     life.identity = identity;
     life.waitsSince = waitsSince;
+    life.sliceMax = submission.sliceMax ?? Number.POSITIVE_INFINITY;
     this.#byKey.set(life.key, life);
     this.#byIdentity.set(identity, life);
     return life;

@@ -10,6 +10,8 @@ import { SfsScheduler } from './sfs.js';
 export interface Policy extends Scheduler {
   /** A hotplug or cpuset change: at least 1. `tick` soon afterwards. */
   setWorkers(count: number): void;
+  /** Somebody else has demoted everything: what is held goes back to the head of the queue. `tick` soon afterwards. */
+  takeBack(): void;
 }
 
 type BuildPolicy = (ports: SfsPorts, parameters: SfsParameters) => Policy;

@@ -107,13 +107,14 @@ export class SfsScheduler implements Policy {
     assert(count >= 1, 'there is a worker');
     const now = this.#clock.now();
     const { pool } = this.#lifecycle;
-    for (let worker = pool.size - 1; worker >= count; worker -= 1) {
-      const life = pool.held(worker);
-      if (life !== undefined) this.#lifecycle.putBack(life, now);
-    }
+    this.#putBackFrom(count, now);
     this.#lifecycle.lanesFor(count);
     pool.resize(count);
     if (this.#estimator.setWorkers(count)) this.#noteSlice(now);
+  }
+
+  takeBack(): void {
+    this.#putBackFrom(0, this.#clock.now());
   }
 
   drain(): void {
@@ -131,6 +132,15 @@ export class SfsScheduler implements Policy {
       lane.pausedUntil = never;
     }
     this.#pollAt = never;
+  }
+
+  /** Last first, so that they stand at the head in the order of their workers. */
+  #putBackFrom(least: number, now: Instant): void {
+    const { pool } = this.#lifecycle;
+    for (let worker = pool.size - 1; worker >= least; worker -= 1) {
+      const life = pool.held(worker);
+      if (life !== undefined) this.#lifecycle.putBack(life, now);
+    }
   }
 
   // Arrivals
@@ -236,8 +246,8 @@ export class SfsScheduler implements Policy {
       return;
     }
     if (life.sliceBound === noTime) {
-      life.sliceBound = slice;
-      life.sliceLeft = slice;
+      life.sliceBound = duration(Math.min(slice, life.sliceMax));
+      life.sliceLeft = life.sliceBound;
     }
     const { state } = this.#lifecycle.observe(life);
     if (state === 'gone') this.#lifecycle.end(life, 'exited', now);

@@ -44,7 +44,7 @@ export async function attackDaemon(t: Test, extent: Extent): Promise<void> {
     `tcp.port=${port}`,
     `tcp.tokenFile=${tokenFile}`,
   ];
-  const daemon = await DaemonUnderTest.start(settings, [], extent.lifeMaxSeconds);
+  const daemon = await DaemonUnderTest.start(settings, [], { lifeMaxSeconds: extent.lifeMaxSeconds });
   t.teardown(() => daemon.stop());
   await daemon.putFunction('f', { command: 'true' });
   const { pid } = await daemon.status();

@@ -23,6 +23,7 @@ const routes = [
   ['submit', 'POST', '/v1/invocations'],
   ['submit', 'POST', '/v1/invocations/a/end'],
   ['submit', 'DELETE', '/v1/invocations/a'],
+  ['submit', 'GET', '/v1/stream'],
 ] as const;
 const roles: readonly Role[] = ['none', 'read', 'submit', 'operate'];
 

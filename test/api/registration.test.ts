@@ -32,6 +32,7 @@ t.test('a process, some of its threads, and a cgroup are registered as they were
       policy: 'cfs',
       weight: 2.5,
       expectedMs: 1.5,
+      sliceMaxMs: 30,
     },
     { id: 'looked-up', functionName: 'f', pid: 77 },
   ];
@@ -71,6 +72,7 @@ t.test('a process, some of its threads, and a cgroup are registered as they were
       policy: 'cfs',
       weight: 2.5,
       expected: 1500,
+      sliceMax: 30_000,
     },
     {
       id: 'looked-up',

@@ -13,7 +13,6 @@ import { SfsdError } from '../../src/contracts/errors.js';
 import type {
   ExitStatus,
   FunctionSpec,
-  FunctionStore,
   Launched,
   LaunchOutcome,
   LaunchRequest,
@@ -29,6 +28,9 @@ import type {
   SchedulingStatus,
 } from '../../src/contracts/scheduling-plane.js';
 import { after, duration, fromMs, type Instant, instant } from '../../src/contracts/time.js';
+import { SimulatedFunctions } from './simulated-functions.js';
+import { hostMode, hostPorts } from './simulated-host.js';
+import { SimulatedStore } from './simulated-store.js';
 import { accessConfig, simulatedPeer, simulatedProcesses, type World, worldOf } from './simulated-world.js';
 
 interface Entry {
@@ -129,7 +131,7 @@ export class SimulatedPlane implements SchedulingPlane {
 
   status(): SchedulingStatus {
     return {
-      mode: 'fifo',
+      ...hostMode,
       defaultPolicy: 'sfs',
       slice: fromMs(20),
       workers: [
@@ -184,44 +186,6 @@ export class SimulatedPlane implements SchedulingPlane {
       value: 20_000,
       extra: 0,
     });
-  }
-}
-
-export class SimulatedFunctions implements FunctionStore {
-  readonly #specs = new Map<string, FunctionSpec>();
-  readonly registeredMax: number;
-
-  constructor(registeredMax = 3) {
-    this.registeredMax = registeredMax;
-  }
-
-  put(name: string, definition: unknown): { readonly spec: FunctionSpec; readonly created: boolean } {
-    const spec = Object.freeze({ ...(definition as FunctionSpec), name });
-    if (spec.command === '/refused') {
-      throw new SfsdError('SFSD_ERR_FUNCTION_INVALID', { reason: 'the command is refused' });
-    }
-    const known = this.#specs.has(spec.name);
-    if (!known && this.#specs.size >= this.registeredMax) {
-      throw new SfsdError('SFSD_ERR_FUNCTIONS_FULL', { limit: this.registeredMax });
-    }
-    this.#specs.set(spec.name, spec);
-    return { spec, created: !known };
-  }
-
-  get(name: string): FunctionSpec | undefined {
-    return this.#specs.get(name);
-  }
-
-  list(): readonly FunctionSpec[] {
-    return [...this.#specs.values()];
-  }
-
-  delete(name: string): boolean {
-    return this.#specs.delete(name);
-  }
-
-  runningCount(): number {
-    return 0;
   }
 }
 
@@ -321,6 +285,7 @@ export interface Rig {
   readonly plane: SimulatedPlane;
   readonly functions: SimulatedFunctions;
   readonly launcher: SimulatedLauncher;
+  readonly store: SimulatedStore;
   /** The peer and the processes that the ports report; a test may change them. */
   readonly world: World;
   readonly logged: Record<string, unknown>[];
@@ -334,6 +299,7 @@ export const functionsConfig: ApiPorts['config']['functions'] = {
   concurrency: 8,
   killGraceMs: 100,
   resultsMax: 3,
+  spawnerSocket: '',
 };
 
 /** Two functions by name, and three more together. */
@@ -352,6 +318,7 @@ export function rig(): Rig {
   const plane = new SimulatedPlane();
   const functions = new SimulatedFunctions();
   const launcher = new SimulatedLauncher(plane);
+  const store = new SimulatedStore();
   const world = worldOf(daemonUid);
   const logged: Record<string, unknown>[] = [];
   const sink = { write: (line: string) => void logged.push(JSON.parse(line)) };
@@ -359,17 +326,17 @@ export function rig(): Rig {
     plane,
     functions,
     launch: launcher.launch,
+    store,
     processes: simulatedProcesses(world),
     peerOf: () => simulatedPeer(world),
     daemonUid,
     stopping: () => world.stopping,
-    version: '1.2.3',
-    ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+    ...hostPorts,
     resources: async () => resources,
     config: { functions: functionsConfig, access: accessConfig },
     logger: pino({ level: 'debug' }, sink),
   };
-  return { ports, plane, functions, launcher, world, logged };
+  return { ports, plane, functions, launcher, store, world, logged };
 }
 
 /** A place for a socket, removed at the end of the test. */

@@ -31,6 +31,8 @@ t.test('status tells of the plane in milliseconds and shares', async (t) => {
     pid: process.pid,
     stopping: false,
     mode: 'fifo',
+    targets: [{ way: 'eevdf', reason: 'cpu-group', targets: 3 }],
+    protection: { processes: 2, threads: 9, cpuCores: 0.25 },
     policy: 'sfs',
     sliceMs: 20,
     queueLength: 3,
@@ -40,6 +42,7 @@ t.test('status tells of the plane in milliseconds and shares', async (t) => {
     loop: { samples: 100, lateP50Ms: 0.03, lateP99Ms: 0.16, lateMaxMs: 0.4 },
     cpu: { cores: 2, elapsedMs: 10_000, pollingMs: 50, schedulingMs: 30, controlMs: 100, spawnerMs: 20 },
     functions: { registered: 1, running: 0 },
+    store: simulated.store.status(),
     ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
   });
   t.same(body.workers, [
@@ -80,6 +83,11 @@ t.test('metrics follow the plane and count what was answered', async (t) => {
   t.match(headers['content-type'], /^text\/plain; version=0\.0\.4/);
   const text = bytes.toString();
   for (const line of [
+    'sfsd_mode{mode="fifo"} 1',
+    'sfsd_mode{mode="eevdf"} 0',
+    'sfsd_targets_total{way="eevdf",reason="cpu-group"} 3',
+    'sfsd_protected_processes 2',
+    'sfsd_protected_cpu_cores 0.25',
     'sfsd_info{version="1.2.3",mode="fifo",policy="sfs"} 1',
     'sfsd_slice_seconds 0.02',
     'sfsd_workers 2',
@@ -177,7 +185,7 @@ t.test('the description is OpenAPI 3.1 and holds each route of the contract, and
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method} ${path}`),
   );
-  t.equal(contractRoutes().length, 14);
+  t.equal(contractRoutes().length, 15);
   t.same(described.sort(), contractRoutes());
 });
 
@@ -211,7 +219,7 @@ t.test('each operation has a summary, described responses and its path parameter
       );
       t.ok(declared.every(({ required }) => required === true));
       const responses = Object.entries(operation.responses);
-      t.ok(responses.some(([status]) => status.startsWith('2')));
+      t.ok(responses.some(([status]) => /^[12]/.test(status)));
       for (const [status, response] of responses) {
         t.ok((response as { description?: string }).description, `${at} ${status}`);
       }

@@ -12,7 +12,7 @@ import { BoundedChild, root } from './bounded-child.js';
 const readyLimitMs = 20_000;
 const readyPollMs = 25;
 /** As bin/sfsd has them. */
-const nodeFlags = ['--single-threaded-gc', '--max-semi-space-size=8'];
+const nodeFlags = ['--single-threaded-gc', '--max-semi-space-size=2'];
 
 export interface DaemonNeed {
   /** Dotted configuration keys. */
@@ -62,7 +62,11 @@ function endText(end: {
 }
 
 function commandOf(need: DaemonNeed, socketPath: string) {
-  const settings: Readonly<Record<string, unknown>> = { 'log.level': 'warn', ...need.settings };
+  const settings: Readonly<Record<string, unknown>> = {
+    'log.level': 'warn',
+    'store.path': 'none',
+    ...need.settings,
+  };
   if (need.kernel !== undefined) {
     const entry = fileURLToPath(new URL('./daemon-entry.js', import.meta.url));
     const options = {

@@ -30,6 +30,8 @@ export const statusBody: StatusBody = {
   uptimeMs: 7_384_000,
   stopping: false,
   mode: 'fifo',
+  targets: [],
+  protection: { processes: 0, threads: 0, cpuCores: 0 },
   policy: 'sfs',
   sliceMs: 12.345,
   workers: [
@@ -67,7 +69,15 @@ export const statusBody: StatusBody = {
     hostShare: 0.00684,
   },
   functions: { registered: 4, running: 5 },
+  store: {
+    path: '/var/lib/sfsd/sfsd.db',
+    schemaVersion: 2,
+    rowsSetAside: 0,
+    lostInvocations: 0,
+    writeFailures: 0,
+  },
   ffi: { configured: 'koffi', control: 'koffi', scheduling: 'koffi' },
+  guard: { state: 'watching', pid: 4, epoch: 0, tasks: 2, tasksMax: 64, demoted: 0, stalls: 0, restarts: 0 },
   resources: {
     atMs: 7_383_000,
     functions: [

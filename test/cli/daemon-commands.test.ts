@@ -37,6 +37,25 @@ t.test('status prints one fact a line and one row for each worker', async (t) =>
   t.ok(widest(out) <= 80, 'fits 80 columns');
 });
 
+t.test('status names the mode, what is missing for it, and who could not be promoted', async (t) => {
+  server.status = {
+    ...statusBody,
+    mode: 'eevdf',
+    modeReason: 'CAP_SYS_NICE is missing',
+    targets: [
+      { way: 'eevdf', reason: 'cpu-group', targets: 3 },
+      { way: 'denied', reason: 'hidden', targets: 1 },
+    ],
+    protection: { processes: 2, threads: 9, cpuCores: 0.25 },
+  };
+  const { out } = await sfsd(['status']);
+  t.match(out, /^mode +eevdf: CAP_SYS_NICE is missing$/m);
+  t.match(out, /^targets +3 with a weight and a slice instead: no real-time budget/m);
+  t.match(out, /^ +1 left alone: \/proc does not show them$/m);
+  t.match(out, /^protected +2 processes, 9 threads, using 0\.25 cores$/m);
+  t.match(topLines({ now: server.status, columns: 120, rows: 24 })[0], /mode eevdf \(CAP_SYS_NICE/);
+});
+
 t.test('status --json is the body as the API gives it', async (t) => {
   server.status = statusBody;
   const { code, out } = await sfsd(['status', '--json']);

@@ -70,18 +70,39 @@ t.test('an FFI that is not the configured one is told of', async (t) => {
   t.match(status.out, `koffi; ffi-napi was configured: ${reason}`);
 });
 
+t.test('a daemon without its guard is degraded, and says what that means', async (t) => {
+  t.teardown(() => {
+    server.status = statusBody;
+  });
+  const daemonLine = async (guard: Partial<typeof statusBody.guard>) => {
+    server.status = { ...statusBody, guard: { ...statusBody.guard, ...guard } };
+    const { out } = await run(['doctor', '--json', '--socket', server.socketPath]);
+    return (JSON.parse(out) as Finding[]).find(({ subject }) => subject === 'daemon');
+  };
+  t.match(await daemonLine({ state: 'missing' }), { state: 'degraded', advice: /guard_lost/ });
+  const off = await daemonLine({ state: 'off', reason: 'guard.enabled is false' });
+  t.match(off, {
+    state: 'degraded',
+    advice: /stays real-time if the daemon is killed: guard.enabled is false/,
+  });
+  const status = await run(['status', '--socket', server.socketPath], { columns: 200 });
+  t.match(status.out, /guard +off: guard.enabled is false/);
+});
+
 t.test('doctor names every check once, with advice wherever it is not ok', async (t) => {
   const { code, out } = await run(['doctor', '--json', '--socket', server.socketPath]);
   const findings = JSON.parse(out) as Finding[];
   const subjects = findings.map((finding) => finding.subject);
   t.equal(new Set(subjects).size, subjects.length);
   for (const subject of [
+    'guard',
     'FFI',
     'ffi-napi',
     'processes',
     'kernel wait',
     'privileges',
     'promotion',
+    'mode',
     'throttling',
     'cgroups',
     'daemon',

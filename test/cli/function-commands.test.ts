@@ -31,6 +31,7 @@ t.test('function put sends what was given and leaves the rest to the daemon', as
       'A=b=c',
     ],
     ...['--memory', '128MiB', '--timeout', '30s', '--pids', '16', '--concurrency', '4', '--policy', 'cfs'],
+    ...['--slice-max', '50ms'],
   ]);
   t.equal(code, 0);
   t.equal(out, 'registered shout: python3 -c --json\n', 'a --json that is an --arg stays one');
@@ -45,6 +46,7 @@ t.test('function put sends what was given and leaves the rest to the daemon', as
     timeoutMs: 30_000,
     concurrency: 4,
     policy: 'cfs',
+    sliceMaxMs: 50,
   });
   await sfsd(['function', 'put', 'bare', '--command', 'cat', '--timeout', '0']);
   t.strictSame(JSON.parse(server.asked.at(-1)?.body ?? ''), {

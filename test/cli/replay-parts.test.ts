@@ -1,16 +1,18 @@
 /** The parts of a replay that need no daemon: answers to outcomes, calibration, confinement, progress, usage. */
 import t from 'tap';
 import { ablationSettings } from '../../src/cli/ablation-options.js';
-import { SfsdClient } from '../../src/cli/client.js';
+import { ReplyError } from '../../src/cli/client.js';
 import { calibrateHost, calibrationLines, withCalibration } from '../../src/cli/replay/calibration.js';
 import { firstCores } from '../../src/cli/replay/confinement.js';
 import { LineProgress, remainingText } from '../../src/cli/replay/progress.js';
 import { exitOf, outcomeOf, submitOver } from '../../src/cli/replay/submit.js';
+import { SfsdError } from '../../src/contracts/errors.js';
+import type { ResultBody, StreamRequestBody } from '../../src/contracts/http.js';
 import type { ReplayOutcome, ReplayRequest } from '../../src/contracts/replay.js';
 import { duration, fromMs, instant } from '../../src/contracts/time.js';
 import { recordOf } from '../../src/trace/replay/record.js';
 import type { Workload, WorkloadRequest } from '../../src/trace/workload/workload.js';
-import { ContractServer, decision, resultBody } from './contract-server.js';
+import { decision, resultBody } from './contract-server.js';
 import { run } from './run-in-process.js';
 
 // A busy machine may take its time; the test runner bounds the file.
@@ -40,14 +42,18 @@ t.test('an answer becomes an outcome in microseconds with its decisions', async 
 t.test(
   'submit sends policy, id, source and the intended arrival, and turns refusals into outcomes',
   async (t) => {
-    const server = new ContractServer();
-    await server.listen();
-    const client = new SfsdClient({ socketPath: server.socketPath });
-    t.teardown(async () => {
-      await client.close();
-      server.close();
-    });
-    const submit = submitOver(client, 'run1');
+    const lines: StreamRequestBody[] = [];
+    let answer: Error | ResultBody = resultBody({});
+    const submit = submitOver(
+      {
+        invoke: async (line) => {
+          lines.push(line);
+          if (answer instanceof Error) throw answer;
+          return answer;
+        },
+      },
+      'run1',
+    );
     const request: ReplayRequest = {
       id: '000007',
       functionName: 'hello',
@@ -57,23 +63,22 @@ t.test(
     };
     const outcome = await submit(request);
     t.equal(outcome.errorCode, undefined);
-    t.match(server.asked.at(-1), {
-      query: { detail: 'true' },
-      body: '42\n',
-      headers: {
-        'sfsd-policy': 'sfs',
-        'sfsd-id': 'run1-sfs-000007',
-        'sfsd-source': 'replay',
-        'sfsd-arrived-at-ms': '1234.567',
-      },
+    t.strictSame(lines.at(-1), {
+      functionName: 'hello',
+      bodyBase64: Buffer.from('42\n').toString('base64'),
+      id: 'run1-sfs-000007',
+      source: 'replay',
+      policy: 'sfs',
+      arrivedAtMs: 1234.567,
     });
+    answer = new ReplyError({ status: 0, body: { code: 'SFSD_ERR_FUNCTION_UNKNOWN', message: 'no' } });
     const refused = await submit({ ...request, functionName: 'nope' });
     t.equal(refused.errorCode, 'SFSD_ERR_FUNCTION_UNKNOWN');
     t.not(refused.exit.kind, 'lost', 'a refusal is an answer');
-    const gone = new SfsdClient({ socketPath: '/nowhere/sfsd.sock' });
-    const lost = await submitOver(gone, 'run1')(request);
-    t.match(lost, { exit: { kind: 'lost' }, errorCode: 'SFSD_ERR_DAEMON_UNREACHABLE' });
-    await gone.close();
+    answer = new SfsdError('SFSD_ERR_DAEMON_UNREACHABLE', { path: 'p', reason: 'r' });
+    t.match(await submit(request), { exit: { kind: 'lost' }, errorCode: 'SFSD_ERR_DAEMON_UNREACHABLE' });
+    answer = new TypeError('a bug');
+    await t.rejects(submit(request), answer);
   },
 );
 

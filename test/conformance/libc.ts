@@ -1,7 +1,17 @@
 /**
  * What every implementation of Libc must do, on the real kernel. Run it against each.
  */
-import { closeSync, fstatSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -12,6 +22,8 @@ const errnoNoProcess = -3;
 const errnoBadFd = -9;
 const errnoTryAgain = -11;
 const errnoInvalid = -22;
+const errnoNameTooLong = -36;
+const errnoRefused = -111;
 
 export function libcConformance(name: string, load: LoadLibc): void {
   const loaded = load();
@@ -22,9 +34,11 @@ export function libcConformance(name: string, load: LoadLibc): void {
     t.test('scheduling calls', async (t) => scheduling(t, libc));
     t.test('clocks', async (t) => clocks(t, libc));
     t.test('files', async (t) => files(t, libc));
+    t.test('mappings and locks', async (t) => mappings(t, libc));
     t.test('pipes', async (t) => pipes(t, libc));
     t.test('waiting', async (t) => waiting(t, libc));
     t.test('channels', async (t) => channels(t, libc));
+    t.test('sockets with a name', async (t) => namedSockets(t, libc));
   });
 }
 
@@ -122,6 +136,30 @@ function pipes(t: Test, libc: Libc): void {
   t.equal(libc.setNonBlocking(readEnd), errnoBadFd);
 }
 
+function mappings(t: Test, libc: Libc): void {
+  const path = join(tmpdir(), `sfsd-mapping-${process.pid}`);
+  const fd = openSync(path, 'w+');
+  const other = openSync(path, 'r+');
+  t.teardown(() => {
+    for (const each of [fd, other]) closeSync(each);
+    rmSync(path);
+  });
+  writeSync(fd, Buffer.alloc(4096));
+  const memory = libc.mapShared(fd, 4096);
+  if (typeof memory === 'number') throw new Error(`errno ${-memory}`);
+  t.equal(memory.length, 4096);
+  const words = new Int32Array(memory.buffer, memory.byteOffset, memory.byteLength / 4);
+  Atomics.store(words, 1, 0x01020304);
+  t.same([...readFileSync(path).subarray(4, 8)], [4, 3, 2, 1], 'a store is in the file');
+  writeSync(fd, Buffer.from([7]), 0, 1, 0);
+  t.equal(memory[0], 7, 'and a write in the memory');
+  t.equal(libc.mapShared(99_999, 4096), errnoBadFd);
+  t.equal(libc.lockExclusive(fd), 0);
+  t.equal(libc.lockExclusive(fd), 0, 'by its holder again');
+  t.equal(libc.lockExclusive(other), errnoTryAgain, 'held by another opening');
+  t.equal(libc.lockExclusive(99_999), errnoBadFd);
+}
+
 function waiting(t: Test, libc: Libc): void {
   const epoll = libc.epollCreate();
   const eventfd = libc.eventfd(0);
@@ -154,6 +192,17 @@ function waiting(t: Test, libc: Libc): void {
   t.equal(libc.pidfdOpen(2 ** 22 - 1), errnoNoProcess);
   t.equal(libc.kill(process.pid, 0), 0);
   t.equal(libc.kill(2 ** 22 - 1, 0), errnoNoProcess);
+}
+
+function namedSockets(t: Test, libc: Libc): void {
+  const folder = mkdtempSync(join(tmpdir(), 'sfsd-libc-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 's');
+  t.equal(libc.connectUnix(2, path), errnoNoEntry);
+  t.equal(libc.connectUnix(2, `@${path}`), errnoRefused, 'an abstract name is no path');
+  writeFileSync(path, '');
+  t.equal(libc.connectUnix(5, path), errnoRefused, 'a file is no socket');
+  t.equal(libc.connectUnix(2, `/${'x'.repeat(200)}`), errnoNameTooLong, 'a long path is not cut');
 }
 
 function channels(t: Test, libc: Libc): void {

@@ -12,13 +12,8 @@ import type { ResultBody, StatusBody } from '../../src/contracts/http.js';
 export const projectRoot = fileURLToPath(new URL('../../..', import.meta.url));
 const startMaxMs = 15_000;
 const endMaxMs = 8_000;
-/** Nothing that a test starts outlives this. */
-const lifeSeconds = 170;
-
-interface StartOptions {
-  readonly wrapper: readonly string[];
-  readonly lifeMaxSeconds: number;
-}
+/** Nothing that a test starts outlives this, unless it says so. */
+const lifeMaxSecondsUsual = 170;
 
 export interface Answer {
   readonly status: number;
@@ -34,19 +29,15 @@ export class DaemonUnderTest {
   readonly #ended: Promise<number>;
   log = '';
 
-  private constructor(
-    folder: string,
-    settings: readonly string[],
-    { wrapper, lifeMaxSeconds }: StartOptions,
-  ) {
+  private constructor(folder: string, settings: readonly string[], wrapper: readonly string[], life: number) {
     this.#folder = folder;
     this.socketPath = join(folder, 'sfsd.sock');
     const words = [
-      ...['timeout', '--foreground', '--kill-after=8', String(lifeMaxSeconds)],
+      ...['timeout', '--foreground', '--kill-after=8', String(life)],
       ...wrapper,
       join(projectRoot, 'bin', 'sfsd'),
       ...['start', '--socket', this.socketPath],
-      ...settings.flatMap((setting) => ['--set', setting]),
+      ...['store.path=none', ...settings].flatMap((setting) => ['--set', setting]),
     ];
     const [program = 'timeout', ...args] = words;
     this.#process = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -69,10 +60,16 @@ export class DaemonUnderTest {
   static async start(
     settings: readonly string[] = [],
     wrapper: readonly string[] = [],
-    lifeMaxSeconds = lifeSeconds,
+    {
+      lifeMaxSeconds = lifeMaxSecondsUsual,
+      folder = mkdtempSync(join(tmpdir(), 'sfsd-test-')),
+    }: {
+      readonly lifeMaxSeconds?: number;
+      /** For one that follows another on the same socket; absent: one of its own. */
+      readonly folder?: string;
+    } = {},
   ): Promise<DaemonUnderTest> {
-    const folder = mkdtempSync(join(tmpdir(), 'sfsd-test-'));
-    const daemon = new DaemonUnderTest(folder, settings, { wrapper, lifeMaxSeconds });
+    const daemon = new DaemonUnderTest(folder, settings, wrapper, lifeMaxSeconds);
     for (let waitedMs = 0; waitedMs < startMaxMs; waitedMs += 50) {
       const healthy = await daemon.get('/healthz').catch(() => undefined);
       if (healthy?.status === 200) return daemon;
@@ -156,6 +153,12 @@ export class DaemonUnderTest {
     await this.#client.destroy();
     rmSync(this.#folder, { recursive: true, force: true });
     return code;
+  }
+
+  /** After a kill: lets go of it, and leaves the folder to the next. */
+  async abandon(): Promise<void> {
+    await this.ended();
+    await this.#client.destroy();
   }
 
   async ended(): Promise<number> {

@@ -1,7 +1,10 @@
 /** Definitions are checked whole, registered within a bound, and counted while they run. */
 import t from 'tap';
+import { SfsdError } from '../../src/contracts/errors.js';
+import type { FunctionRow, FunctionRows } from '../../src/contracts/store.js';
 import { FunctionRegistry } from '../../src/functions/function-registry.js';
 import { defineFunction } from '../../src/functions/function-spec.js';
+import { NoStore } from '../../src/store/no-store.js';
 
 const defaults = { timeoutMs: 1000, concurrency: 2, outputMaxBytes: 4096 };
 const define = (definition: unknown, name = 'f') => defineFunction(name, definition, defaults);
@@ -34,6 +37,7 @@ t.test('all fields are taken as given', async (t) => {
     concurrency: 1,
     outputMaxBytes: 0,
     policy: 'cfs',
+    sliceMaxMs: 12.5,
   };
   t.same(define(whole), whole);
 });
@@ -51,6 +55,7 @@ t.test('every fault is listed at once', async (t) => {
     concurrency: 1.5,
     outputMaxBytes: 5000,
     policy: 'fifo',
+    sliceMaxMs: 0.1,
     surprise: true,
   };
   const fields = [...Object.keys(definition), 'env "A="', 'env "B"'].filter((field) => field !== 'env');
@@ -84,32 +89,129 @@ t.test('odd definitions are refused', async (t) => {
 });
 
 t.test('the registry is bounded; replacing needs no room', async (t) => {
-  const registry = new FunctionRegistry({ registeredMax: 2, defaults });
-  t.equal(registry.put('b', { command: 'x' }).created, true);
-  t.equal(registry.put('a', { command: 'x' }).created, true);
-  t.throws(() => registry.put('c', { command: 'x' }), { code: 'SFSD_ERR_FUNCTIONS_FULL' });
-  t.equal(registry.put('a', { command: 'y' }).created, false);
+  const registry = new FunctionRegistry({
+    registeredMax: 2,
+    defaults,
+    rows: new NoStore().functions,
+    wallClock: () => 0,
+  });
+  t.equal((await registry.put('b', { command: 'x' })).created, true);
+  t.equal((await registry.put('a', { command: 'x' })).created, true);
+  await t.rejects(registry.put('c', { command: 'x' }), { code: 'SFSD_ERR_FUNCTIONS_FULL' });
+  t.equal((await registry.put('a', { command: 'y' })).created, false);
   t.equal(registry.get('a')?.command, 'y');
   t.same(
     registry.list().map((spec) => spec.name),
     ['a', 'b'],
   );
-  t.equal(registry.delete('a'), true);
+  t.equal(await registry.delete('a'), true);
   t.equal(registry.get('a'), undefined);
-  t.equal(registry.delete('a'), false);
+  t.equal(await registry.delete('a'), false);
   t.equal(registry.size, 1);
 });
 
 t.test('slots are bounded for each function, and survive its deletion', async (t) => {
-  const registry = new FunctionRegistry({ registeredMax: 2, defaults });
-  const { spec } = registry.put('a', { command: 'x' });
+  const registry = new FunctionRegistry({
+    registeredMax: 2,
+    defaults,
+    rows: new NoStore().functions,
+    wallClock: () => 0,
+  });
+  const { spec } = await registry.put('a', { command: 'x' });
   const first = registry.slots.acquire(spec);
   registry.slots.acquire(spec);
   t.throws(() => registry.slots.acquire(spec), { code: 'SFSD_ERR_FUNCTION_BUSY' });
-  registry.delete('a');
+  await registry.delete('a');
   t.equal(registry.slots.running('a'), 2);
   first();
   first();
   t.equal(registry.slots.running('a'), 1, 'giving back twice gives back once');
   t.equal(registry.slots.total, 1);
+});
+
+/** Rows that a test lets through, or not. */
+class GatedRows implements FunctionRows {
+  readonly kept = new Map<string, FunctionRow>();
+  readonly setAsideNames: string[] = [];
+  gate: Promise<void> = Promise.resolve();
+
+  async put(row: FunctionRow): Promise<void> {
+    await this.gate;
+    this.kept.set(row.name, row);
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.gate;
+    this.kept.delete(name);
+  }
+
+  async setAside(name: string): Promise<void> {
+    this.setAsideNames.push(name);
+  }
+}
+
+function stored(name: string, definition: unknown): FunctionRow {
+  const text = typeof definition === 'string' ? definition : JSON.stringify(definition);
+  return { name, definition: text, createdAtUnixMs: 1 };
+}
+
+t.test('a function is registered once it is on the disk, and what it says there is all of it', async (t) => {
+  const rows = new GatedRows();
+  const registry = new FunctionRegistry({ registeredMax: 1, defaults, rows, wallClock: () => 42 });
+  let open: () => void = () => {};
+  rows.gate = new Promise((resolve) => {
+    open = resolve;
+  });
+  const put = registry.put('a', { command: 'x' });
+  await t.rejects(
+    registry.put('b', { command: 'x' }),
+    { code: 'SFSD_ERR_FUNCTIONS_FULL' },
+    'its room is taken',
+  );
+  t.equal(registry.get('a'), undefined);
+  open();
+  const { spec } = await put;
+  t.equal(registry.get('a'), spec);
+  t.equal(rows.kept.get('a')?.createdAtUnixMs, 42);
+  const again = new FunctionRegistry({ registeredMax: 1, defaults, rows, wallClock: () => 43 });
+  t.same(again.load([...rows.kept.values()]), []);
+  t.same(again.get('a'), spec);
+});
+
+t.test('what the disk refuses has not happened', async (t) => {
+  const rows = new GatedRows();
+  const registry = new FunctionRegistry({ registeredMax: 2, defaults, rows, wallClock: () => 0 });
+  await registry.put('a', { command: 'x' });
+  rows.gate = Promise.reject(new SfsdError('SFSD_ERR_STORE_FAILED', { path: 'p', reason: 'full' }));
+  for (const refused of [
+    () => registry.put('a', { command: 'y' }).then(() => {}),
+    () => registry.put('b', { command: 'y' }).then(() => {}),
+    () => registry.delete('a').then(() => {}),
+  ]) {
+    await t.rejects(refused, { code: 'SFSD_ERR_STORE_FAILED' });
+  }
+  t.equal(registry.get('a')?.command, 'x');
+  t.equal(registry.size, 1);
+  rows.gate = Promise.resolve();
+  t.equal((await registry.put('b', { command: 'y' })).created, true, 'the room was given back');
+});
+
+t.test('a stored function that is not valid is set aside; the others are registered', async (t) => {
+  const rows = new GatedRows();
+  const registry = new FunctionRegistry({ registeredMax: 1, defaults, rows, wallClock: () => 0 });
+  const unusable = registry.load([
+    stored('not-json', '{"command":'),
+    stored('nothing', null),
+    stored('invalid', { command: '' }),
+    stored('wide', { command: 'x', outputMaxBytes: defaults.outputMaxBytes + 1 }),
+    stored('good', { command: 'x' }),
+  ]);
+  t.same(
+    unusable.map(({ name }) => name),
+    ['not-json', 'nothing', 'invalid'],
+  );
+  t.same(rows.setAsideNames, ['not-json', 'nothing', 'invalid']);
+  t.match(unusable[2]?.reason, 'command: an absolute path');
+  t.equal(registry.size, 2, 'also beyond a bound that was lowered');
+  t.equal(registry.get('wide')?.outputMaxBytes, defaults.outputMaxBytes, 'a bound that was lowered holds');
 });

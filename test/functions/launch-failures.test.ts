@@ -13,6 +13,7 @@ import {
   nothingHeld,
   openFds,
   reasonOfFailure,
+  register,
   requestOf,
   run,
   shell,
@@ -31,7 +32,7 @@ chmodSync(garbage, 0o755);
 chmodSync(folder, 0o755);
 
 function launch(definition: Readonly<Record<string, unknown>>, fields: Partial<LaunchRequest> = {}) {
-  return host.launcher.launch(host.registry.put('f', definition).spec, requestOf(fields));
+  return host.launcher.launch(register(host, 'f', definition), requestOf(fields));
 }
 
 /** Body pipes included: each launch has all the descriptors that a launch can have. */
@@ -75,7 +76,7 @@ const faults: readonly [string, Readonly<Record<string, unknown>>, RegExp, Parti
 ];
 
 // The first group of a function is made once, and keeps a descriptor.
-await run(host, host.registry.put('f', { command: burnPath, args: ['0'] }).spec);
+await run(host, register(host, 'f', { command: burnPath, args: ['0'] }));
 
 for (const [name, definition, reason, fields] of faults) {
   t.test(`${name} fails the launch and holds nothing`, async (t) => {
@@ -89,7 +90,7 @@ for (const [name, definition, reason, fields] of faults) {
 }
 
 t.test('the command is found in the PATH of the function', async (t) => {
-  const { outcome } = await run(host, host.registry.put('f', { command: 'sh', args: ['-c', 'exit 4'] }).spec);
+  const { outcome } = await run(host, register(host, 'f', { command: 'sh', args: ['-c', 'exit 4'] }));
   t.same(outcome.exit, { kind: 'exited', code: 4 });
 });
 

@@ -1,6 +1,17 @@
 /** A launch end to end: program, body, output, exit, accounting. */
 import t from 'tap';
-import { burn, burnPath, heldBy, nothingHeld, requestOf, run, shell, startHost, textOf } from './support.js';
+import {
+  burn,
+  burnPath,
+  heldBy,
+  nothingHeld,
+  register,
+  requestOf,
+  run,
+  shell,
+  startHost,
+  textOf,
+} from './support.js';
 
 const host = await startHost();
 t.teardown(() => host.close());
@@ -30,7 +41,7 @@ t.test('CPU time and context switches are recorded', async (t) => {
 });
 
 t.test('one registered burn serves every demand through its body', async (t) => {
-  const spec = host.registry.put('burn', { command: burnPath, args: ['--stdin'] }).spec;
+  const spec = register(host, 'burn', { command: burnPath, args: ['--stdin'] });
   const { outcome } = await run(host, spec, { body: Buffer.from('20 --threads 2\n') });
   t.ok(outcome.cpuMs >= 20 && outcome.cpuMs <= 30, `${outcome.cpuMs} ms`);
   t.match(JSON.parse(textOf(outcome.stdout)), { cpuMs: Number, startedAtUs: Number });

@@ -9,6 +9,8 @@ import {
   encodeLaunch,
   environmentMax,
   headerOffsets,
+  helloBytes,
+  helloOffsets,
   launchFlags,
   limitOffsets,
   limitsMax,
@@ -40,6 +42,7 @@ const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.to
 t.test('sizes and bounds are those of protocol.h', async (t) => {
   const ours = {
     version: protocolVersion,
+    hello: helloBytes,
     header: requestHeaderBytes,
     limit: requestLimitBytes,
     reply: replyBytes,
@@ -56,7 +59,7 @@ t.test('sizes and bounds are those of protocol.h', async (t) => {
 });
 
 t.test('every field lies where protocol.h puts it', async (t) => {
-  const structs = { header: headerOffsets, limit: limitOffsets, reply: replyOffsets };
+  const structs = { hello: helloOffsets, header: headerOffsets, limit: limitOffsets, reply: replyOffsets };
   let fields = 0;
   for (const [struct, offsets] of Object.entries(structs)) {
     for (const [field, offset] of Object.entries(offsets)) {
@@ -64,7 +67,7 @@ t.test('every field lies where protocol.h puts it', async (t) => {
       fields++;
     }
   }
-  const theirs = [...layout.keys()].filter((name) => /^(header|limit|reply)\./.test(name));
+  const theirs = [...layout.keys()].filter((name) => /^(hello|header|limit|reply)\./.test(name));
   t.equal(fields, theirs.length, 'neither side has a field more');
 });
 

@@ -24,6 +24,7 @@ import { InstanceCgroups } from '../../src/linux/instance-cgroups.js';
 import { loadKoffiLibc } from '../../src/linux/koffi-libc.js';
 import type { Libc } from '../../src/linux/libc.js';
 import { MonotonicClock } from '../../src/linux/monotonic-clock.js';
+import { NoStore } from '../../src/store/no-store.js';
 
 const build = fileURLToPath(new URL('../../../native/build/', import.meta.url));
 export const spawnerPath = `${build}spawner`;
@@ -137,6 +138,8 @@ export async function startHost(
   const registry = new FunctionRegistry({
     registeredMax: 64,
     defaults: { timeoutMs: 10_000, concurrency: 64, outputMaxBytes: limits.outputMaxBytes },
+    rows: new NoStore().functions,
+    wallClock: Date.now,
   });
   const outputs = new OutputWatch(libc, new SharedTick(tickMs));
   const launcher = new Launcher({
@@ -158,17 +161,30 @@ export async function startHost(
   return { libc, clock, plane, spawner, cgroups, registry, launcher, events, close };
 }
 
+/** As at a start, when stored functions come in at once. */
+export function register(
+  host: Host,
+  name: string,
+  definition: Readonly<Record<string, unknown>>,
+): FunctionSpec {
+  const createdAtUnixMs = 0;
+  const [refused] = host.registry.load([{ name, definition: JSON.stringify(definition), createdAtUnixMs }]);
+  const spec = host.registry.get(name);
+  if (refused !== undefined || spec === undefined) throw new Error(`${name}: ${refused?.reason}`);
+  return spec;
+}
+
 /** A function that is one line of shell. */
 export function shell(
   host: Host,
   script: string,
   fields: Readonly<Record<string, unknown>> = {},
 ): FunctionSpec {
-  return host.registry.put('shell', { command: '/bin/sh', args: ['-c', script], ...fields }).spec;
+  return register(host, 'shell', { command: '/bin/sh', args: ['-c', script], ...fields });
 }
 
 export function burn(host: Host, ...args: readonly string[]): FunctionSpec {
-  return host.registry.put('burn', { command: burnPath, args }).spec;
+  return register(host, 'burn', { command: burnPath, args });
 }
 
 export const asRoot = { uid: 0, gid: 0 } as const;

@@ -1,10 +1,11 @@
 /**
  * The other kinds of groups: named threads, and cgroups; and tasks in a cpu group without a real-time budget.
  */
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { CgroupLayout } from '../../src/linux/cgroup-layout.js';
+import { cpuGroupOf, makeGroup, removeGroup } from './cgroups.js';
 import { skipUnlessRoot, startPython, stateOf, until } from './children.js';
 import { harness } from './harness.js';
 
@@ -110,7 +111,7 @@ t.test(
   async (t) => {
     const name = `sfsd-test-filter-${process.pid}`;
     const mount = cpuTree?.mount ?? '';
-    const { kernel, key, policy, libc } = harness(t, { rtGroupName: name });
+    const { kernel, key, policy, libc } = harness(t, { rtGroupName: name, filterShare: 0 });
     const home = `/sfsd-test-cpu-${process.pid}`;
     const directory = makeGroup(t, join(mount, home));
     const child = await startPython(
@@ -167,23 +168,3 @@ t.test(
     t.equal(cpuGroupOf(child.pid), `/${poor}`);
   },
 );
-
-function makeGroup(t: Test, directory: string): string {
-  mkdirSync(directory, { recursive: true });
-  t.teardown(async () => {
-    await until(() => readFileSync(join(directory, 'cgroup.procs'), 'utf8') === '', 'the group is empty');
-    removeGroup(directory);
-    removeGroup(join(directory, '..'));
-  });
-  return directory;
-}
-
-function removeGroup(directory: string): void {
-  try {
-    rmdirSync(directory);
-  } catch {} // The tree's root, or gone already.
-}
-
-function cpuGroupOf(pid: number): string {
-  return /^\d+:(?:cpu|.*,cpu|cpu,.*):(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1] ?? '';
-}

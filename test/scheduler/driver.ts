@@ -14,6 +14,7 @@ import { ModelKernel, type ModelOptions, type ModelProgram } from './model-kerne
 export interface SubmitOptions {
   readonly policy?: PolicyName;
   readonly arrivedAt?: Instant;
+  readonly sliceMax?: Duration;
   readonly entry?: 'submit' | 'begin';
   /** Default: the next one. */
   readonly key?: number;
@@ -66,6 +67,7 @@ export class Driver {
       group,
       arrivedAt: options.arrivedAt ?? this.now,
       ...(options.policy === undefined ? {} : { policy: options.policy }),
+      ...(options.sliceMax === undefined ? {} : { sliceMax: options.sliceMax }),
     });
     if (outcome === 'ok') this.#groups.set(key, group);
     this.tick();

@@ -190,6 +190,18 @@ t.test('workers that go away put what they hold back at the head, with its unuse
   t.equal(driver.scheduler.view.queueLength, 0);
 });
 
+t.test('what a guard has demoted goes back to the head, and on with its unused slice', async (t) => {
+  const driver = new Driver({ workers: 2 });
+  const keys = [1, 2, 3].map(() => driver.start(burn(50)));
+  driver.runFor(5);
+  driver.scheduler.takeBack();
+  t.same(Array.from(driver.scheduler.view.workers), [0, 0]);
+  t.equal(driver.scheduler.view.queueLength, 3);
+  driver.tick();
+  t.same(Array.from(driver.scheduler.view.workers).sort(), keys.slice(0, 2), 'before what was queued');
+  t.match(driver.log.of('promoted').at(-1), { value: 15_000 });
+});
+
 t.test('drain demotes and releases everything and takes no more', async (t) => {
   const driver = new Driver();
   for (let count = 0; count < 4; count += 1) driver.start(burnSleepBurn(2, 50, 100));

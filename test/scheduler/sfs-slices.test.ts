@@ -19,6 +19,18 @@ t.test(
   },
 );
 
+t.test('a maximum of its own bounds the slice of one invocation, and S of no other', async (t) => {
+  const driver = new Driver({}, { observationLag: lag, seed: 3 });
+  const bounded = driver.start(burn(50), { sliceMax: fromMs(7) });
+  driver.runFor(60);
+  const roomy = driver.start(burn(50), { sliceMax: fromMs(500) });
+  driver.runFor(60);
+  const demoted = driver.log.of('demoted');
+  t.match(demoted[0], { key: bounded, cpuTime: 7000, extra: 7000 });
+  t.match(demoted[1], { key: roomy, cpuTime: 20_000, extra: 20_000 }, 'S, which is less');
+  t.equal(driver.scheduler.view.slice, 20_000);
+});
+
 t.test('the slice of the first pick-up binds for good', async (t) => {
   const driver = new Driver({ window: 1, workers: 1, overloadFactor: Number.POSITIVE_INFINITY });
   const key = driver.start(burnSleepBurn(5, 20, 50));

@@ -20,11 +20,25 @@ export async function daemonFinding(socket: string | undefined): Promise<Finding
         fact,
         `All functions run under the fair scheduler: ${status.modeReason ?? 'so configured'}`,
       );
+    if (status.mode === 'eevdf')
+      return degraded(
+        'daemon',
+        fact,
+        `Functions get a weight and a slice instead of SCHED_FIFO: ${status.modeReason ?? 'so configured'}`,
+      );
     if (status.loop.lateP99Ms > lateP99MsMax)
       return degraded(
         'daemon',
         `${fact}, its loop is late by ${timeText(status.loop.lateP99Ms)} (p99)`,
         'Slices end late. Look for other real-time tasks: ps -eLo rtprio,cls,pid,comm | sort -rn | head',
+      );
+    if (status.guard.state !== 'watching')
+      return degraded(
+        'daemon',
+        `${fact}, its guard is ${status.guard.state}`,
+        status.guard.state === 'off'
+          ? `What is promoted stays real-time if the daemon is killed: ${status.guard.reason ?? 'so configured'}`
+          : 'The daemon starts another; if this stays so, its log says why (guard_lost, guard_not_started).',
       );
     if (status.ffi.reason !== undefined)
       return degraded(

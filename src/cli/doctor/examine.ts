@@ -1,6 +1,6 @@
 /**
- * All checks, in the order in which one explains the next: programs, kernel calls, privileges, real-time scheduling, cgroups, the
- * daemon. A check that fails in a way it did not expect is itself a finding: the others still run.
+ * All checks, in the order in which one explains the next: programs, kernel calls, privileges, real-time scheduling, cgroups, what can be
+ * seen of others, the daemon. A check that fails in a way it did not expect is itself a finding: the others still run.
  */
 import { reasonOf } from '../../contracts/errors.js';
 import { loadKoffiLibc } from '../../linux/koffi-libc.js';
@@ -9,9 +9,23 @@ import { cgroupFinding } from './cgroups.js';
 import { daemonFinding } from './daemon.js';
 import { broken, type Finding, ok } from './finding.js';
 import { autogroupFinding, fairServerFinding, throttlingFinding, waitFinding } from './kernel.js';
+import { modeFinding } from './mode.js';
 import { processFinding } from './processes.js';
-import { compilerFinding, ffiNapiFinding, nodeFinding, pythonFinding, spawnerFinding } from './programs.js';
+import {
+  compilerFinding,
+  ffiNapiFinding,
+  guardFinding,
+  nodeFinding,
+  pythonFinding,
+  spawnerFinding,
+} from './programs.js';
 import { privilegeFinding, promotionFinding } from './realtime.js';
+import { btfFinding, kernelThreadFinding, schedExtFinding, smtFinding } from './schedulers.js';
+import { targetFinding } from './targets.js';
+import { containerdFinding, procConnectorFinding, procFinding } from './visibility.js';
+
+/** Where this host's files are. */
+const root = '/';
 
 export async function examine(options: { readonly socket: string | undefined }): Promise<readonly Finding[]> {
   const loaded = loadKoffiLibc();
@@ -22,6 +36,7 @@ export async function examine(options: { readonly socket: string | undefined }):
   const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
     ['Node', nodeFinding],
     ['spawner', spawnerFinding],
+    ['guard', guardFinding],
     ['C compiler', compilerFinding],
     ['Python', pythonFinding],
     ['FFI', () => library],
@@ -29,10 +44,19 @@ export async function examine(options: { readonly socket: string | undefined }):
     ...withLibc(libc, 'kernel wait', waitFinding),
     ['privileges', privilegeFinding],
     ...withLibc(libc, 'promotion', promotionFinding),
+    ...withLibc(libc, 'mode', modeFinding),
     ['throttling', throttlingFinding],
-    ['fair server', fairServerFinding],
+    ['fair server', () => fairServerFinding(root)],
     ['autogroup', autogroupFinding],
+    ['sched_ext', () => schedExtFinding(root)],
+    ['SMT', () => smtFinding(root)],
+    ['kernel threads', () => kernelThreadFinding(root)],
     ['cgroups', cgroupFinding],
+    ['target cgroups', () => targetFinding(root)],
+    ['/proc', () => procFinding(root)],
+    ['proc connector', () => procConnectorFinding(root)],
+    ['BTF', () => btfFinding(root)],
+    ['containerd', () => containerdFinding(root)],
     ['processes', processFinding],
     ['daemon', () => daemonFinding(options.socket)],
   ];

@@ -1,10 +1,12 @@
 /** Kernel settings that decide how FIFO and fair tasks share a core. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
+import { join } from 'node:path';
 import type { Instant } from '../../contracts/time.js';
 import type { Libc } from '../../linux/libc.js';
 import { Poller } from '../../linux/poller.js';
 import { broken, degraded, type Finding, ok } from './finding.js';
+import { textOf } from './host-files.js';
 
 /** The FILTER budget's largest share; the kernel's own throttle must lie above it. */
 const budgetShareMax = 0.93;
@@ -58,8 +60,26 @@ export function judgeThrottling(setting: { readonly runtimeUs: number; readonly 
   return ok('throttling', fact);
 }
 
-export function fairServerFinding(): Finding {
-  return judgeKernelRelease(release());
+/** debugfs, where it is mounted, tells what each CPU's fair server is given: 0 turns it off. */
+export function fairServerFinding(root: string): Finding {
+  const judged = judgeKernelRelease(release());
+  const runtimes = fairServerRuntimes(root);
+  if (judged.state !== 'ok' || runtimes.length === 0 || runtimes.every((runtime) => runtime > 0))
+    return judged;
+  return degraded(
+    'fair server',
+    `${judged.fact}, but it is off on ${runtimes.filter((runtime) => runtime === 0).length} of ${runtimes.length} CPUs`,
+    'Fair tasks live on what the FILTER budget leaves: 7 ms of each 100. Beside other real-time work that may be nothing.',
+  );
+}
+
+function fairServerRuntimes(root: string): readonly number[] {
+  const folder = join(root, 'sys/kernel/debug/sched/fair_server');
+  try {
+    return readdirSync(folder).map((cpu) => Number(textOf(folder, `${cpu}/runtime`) ?? 1));
+  } catch {
+    return [];
+  }
 }
 
 export function judgeKernelRelease(text: string): Finding {

@@ -28,6 +28,15 @@ export function spawnerFinding(): Finding {
   return broken('spawner', `${program} is not there`, 'Build it: npm run build');
 }
 
+/** Both are one C code: what demotes everything when the daemon cannot. */
+export function guardFinding(): Finding {
+  const missing = ['guard', 'sfsd-demote-all']
+    .map((name) => join(nativeBuild, name))
+    .filter((file) => !isExecutable(file));
+  if (missing.length === 0) return ok('guard', join(nativeBuild, 'guard'));
+  return broken('guard', `${missing.join(' and ')} not there`, 'Build it: npm run build');
+}
+
 export function compilerFinding(): Finding {
   const missing = ['gcc', 'make'].filter((program) => inPath(program) === undefined);
   if (missing.length === 0) return ok('C compiler', inPath('gcc') ?? 'gcc');

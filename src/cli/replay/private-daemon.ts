@@ -38,7 +38,8 @@ export class PrivateDaemon {
     this.socketPath = join(this.#folder, 'sfsd.sock');
     this.#logPath = join(this.#folder, 'daemon.log');
     const log = openSync(this.#logPath, 'a');
-    const sets = Object.entries(settings).flatMap(([key, value]) => [
+    // The host's own functions are none of ours.
+    const sets = Object.entries({ 'store.path': 'none', ...settings }).flatMap(([key, value]) => [
       '--set',
       `${key}=${settingText(value)}`,
     ]);

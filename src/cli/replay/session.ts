@@ -13,6 +13,7 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assert, reasonOf, SfsdError } from '../../contracts/errors.js';
+import { isRealTime } from '../../contracts/modes.js';
 import type { ReplayPolicy, Submit } from '../../contracts/replay.js';
 import type { Clock, Instant } from '../../contracts/time.js';
 import { fromMs } from '../../contracts/time.js';
@@ -25,6 +26,7 @@ import { bodyOf, type Calibration } from '../../trace/workload/calibrate.js';
 import type { Workload } from '../../trace/workload/workload.js';
 import { SfsdClient } from '../client.js';
 import { type CliContext, exitCodes } from '../context.js';
+import { InvocationStreamClient } from '../invocation-stream.js';
 import { shareText, timeText } from '../quantities.js';
 import { calibrateHost, calibrationLines, withCalibration } from './calibration.js';
 import { confined } from './confinement.js';
@@ -177,7 +179,8 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   const loaded = loadKoffiLibc();
   const libc = loaded.ok ? loaded.libc : undefined;
   const clock = libc === undefined ? hrtimeClock : new MonotonicClock(libc);
-  const client = new SfsdClient({ socketPath, connections: inFlightMax });
+  const client = new SfsdClient({ socketPath });
+  let stream: InvocationStreamClient | undefined;
   const doubts: string[] = [];
   const doubt = (text: string): void => {
     doubts.push(text);
@@ -188,7 +191,8 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   try {
     if (plan.policies.some((policy) => policy !== 'cfs')) await expectRealTime(client);
     await registerFunctions(client, workload);
-    const submit = submitOver(client, Date.now().toString(36));
+    stream = await InvocationStreamClient.open(socketPath);
+    const submit = submitOver(stream, Date.now().toString(36));
     const calibration = bench.calibration ?? (await calibrated({ ...bench, submit, clock, doubt }));
     const runs: ReplayRun[] = [];
     for (const policy of plan.policies) {
@@ -223,6 +227,7 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
     return { runs, doubts, calibration };
   } finally {
     raised.lower();
+    stream?.close();
     await (plan.socket === undefined ? undefined : deleteFunctions(client, workload).catch(() => undefined));
     await client.close();
   }
@@ -246,7 +251,7 @@ async function calibrated(
 /** A daemon that may promote nothing leaves all to the fair scheduler: its SFS would be CFS under another name. */
 async function expectRealTime(client: SfsdClient): Promise<void> {
   const { mode, modeReason } = await client.status();
-  if (mode === 'off')
+  if (!isRealTime(mode))
     throw new SfsdError('SFSD_ERR_PERMISSION', {
       reason: `${modeReason ?? 'the daemon does not say why'}; only --policy cfs can be replayed`,
     });

@@ -1,22 +1,23 @@
 /**
- * `Submit` over the daemon's HTTP API: one connection for each request under way, answers in full detail. Refusals and failures
- * are outcomes, as the contract wants it; only a bug rejects.
+ * `Submit` over one stream of invocations: what the generator and the daemon spend on each request is load that no trace has, and a
+ * request of its own costs both twice as much. Refusals and failures are outcomes, as the contract wants it; only a bug rejects.
  */
 import type { ExitStatus } from '../../contracts/function.js';
-import type { DecisionBody, ResultBody } from '../../contracts/http.js';
+import type { DecisionBody, ResultBody, StreamRequestBody } from '../../contracts/http.js';
 import { invocationKey } from '../../contracts/invocation.js';
 import type { ReplayOutcome, ReplayRequest, Submit } from '../../contracts/replay.js';
 import type { Decision } from '../../contracts/scheduler.js';
 import { duration, instant } from '../../contracts/time.js';
-import { ReplyError, type SfsdClient } from '../client.js';
+import { ReplyError } from '../client.js';
+import type { InvocationStreamClient } from '../invocation-stream.js';
 
 export const replaySource = 'replay';
 
 /** @param runName makes ids unique on a daemon that has seen the same workload before. */
-export function submitOver(client: SfsdClient, runName: string): Submit {
+export function submitOver(stream: Pick<InvocationStreamClient, 'invoke'>, runName: string): Submit {
   return async (request) => {
     try {
-      return outcomeOf(await client.invokeDetailed(request.functionName, optionsOf(request, runName)));
+      return outcomeOf(await stream.invoke(lineOf(request, runName)));
     } catch (thrown) {
       if (thrown instanceof ReplyError) return failed({ kind: 'cancelled' }, thrown.code);
       const code = (thrown as { code?: unknown } | undefined)?.code;
@@ -27,13 +28,15 @@ export function submitOver(client: SfsdClient, runName: string): Submit {
   };
 }
 
-function optionsOf(request: ReplayRequest, runName: string) {
+function lineOf(request: ReplayRequest, runName: string): StreamRequestBody {
+  const { body } = request;
   return {
-    body: request.body,
+    functionName: request.functionName,
+    ...(body.length === 0 ? {} : { bodyBase64: Buffer.from(body).toString('base64') }),
     id: `${runName}-${request.policy}-${request.id}`,
     source: replaySource,
     // FIFO and RR are SFS with other parameters: the daemon is another, the request is not.
-    policy: request.policy === 'cfs' ? ('cfs' as const) : ('sfs' as const),
+    policy: request.policy === 'cfs' ? 'cfs' : 'sfs',
     arrivedAtMs: request.arrivedAt / 1000,
   };
 }

@@ -90,5 +90,8 @@ function fairRule(flags: SimulateFlags): FairRule {
 export function parametersOf(flags: SimulateFlags, cores: number): SfsParameters {
   const { scheduler } = loadConfig({ environment: {}, flags: ablationSettings(flags) });
   const budgetPercent = Math.min(100, flags.budget ?? scheduler.budgetPercent);
-  return sfsParameters({ ...scheduler, budgetPercent }, workerCount(scheduler, cores));
+  return sfsParameters(
+    { ...scheduler, budgetPercent },
+    { workers: workerCount(scheduler, cores), budgeted: true },
+  );
 }

@@ -196,10 +196,16 @@ export const configSchema = {
       }),
     }),
     priorities: section('Real-time priorities; all below 50, where the kernel has its own threads.', {
+      mode: {
+        enum: ['auto', 'fifo', 'eevdf', 'off'],
+        default: 'auto',
+        description:
+          'auto: SCHED_FIFO, and where it is denied a weight and a slice under CFS (EEVDF). fifo: SCHED_FIFO or nothing. eevdf: never real-time. off: every invocation is left to CFS. docs/modes.md says more.',
+      },
       realtime: {
         type: 'boolean',
         default: true,
-        description: 'false: nothing becomes real-time and every invocation is left to CFS.',
+        description: 'false: the same as mode off; for configurations older than `mode`.',
       },
       filter: count({ default: 5, minimum: 1, maximum: 46, description: 'Functions in FILTER.' }),
       roundRobin: {
@@ -209,14 +215,35 @@ export const configSchema = {
           'SCHED_RR instead of SCHED_FIFO for all functions in FILTER, in turns that outlive the pauses of the budget; for experiments.',
       },
       control: count({ default: 8, minimum: 1, maximum: 49, description: 'The control plane.' }),
+      protected: count({
+        default: 10,
+        minimum: 2,
+        maximum: 49,
+        description: 'Processes that protect.rules name.',
+      }),
       spawner: count({ default: 15, minimum: 1, maximum: 49, description: 'The spawner.' }),
       scheduling: count({ default: 25, minimum: 1, maximum: 49, description: 'The scheduling plane.' }),
+      guard: count({ default: 30, minimum: 1, maximum: 49, description: 'The guard.' }),
       sessionNice: count({
         default: 5,
         minimum: 0,
         maximum: 19,
         description:
           "What all functions under CFS together yield to the host's other sessions, as a nice value; where autogroup is on.",
+      }),
+      eevdfNice: {
+        type: 'integer',
+        default: -15,
+        minimum: -20,
+        maximum: 0,
+        description:
+          'In mode eevdf, the nice value of functions in FILTER; one that is lower already is kept. Needs CAP_SYS_NICE.',
+      },
+      eevdfSliceMs: milliseconds({
+        default: 0.5,
+        minimum: 0.1,
+        maximum: 100,
+        description: 'In mode eevdf, the slice of functions in FILTER; needs Linux 6.12.',
       }),
       gracePeriodThreads: {
         type: 'boolean',
@@ -268,6 +295,50 @@ export const configSchema = {
         maximum: 1_000_000,
         description: 'Finished asynchronous results kept.',
       }),
+      spawnerSocket: {
+        type: 'string',
+        pattern: '^(/.+)?$',
+        maxLength: 107,
+        default: '',
+        description:
+          'Socket at which systemd starts the spawner in a unit of its own, so that functions inherit nothing of the hardening of the daemon; empty: the daemon starts it as its child.',
+      },
+    }),
+    store: section('What outlasts a restart: registered functions and asynchronous invocations in flight.', {
+      path: {
+        type: 'string',
+        pattern: '^(auto|none|/.+)$',
+        maxLength: 4000,
+        default: 'auto',
+        description:
+          'The database file; `auto`: `sfsd.db` in `$STATE_DIRECTORY`, else in `/var/lib/sfsd` (root) or `$XDG_STATE_HOME/sfsd`; `none`: nothing is kept.',
+      },
+      lostMax: count({
+        default: 10_000,
+        minimum: 0,
+        maximum: 1_000_000,
+        description: 'Asynchronous invocations remembered as lost by a crash; the oldest are dropped.',
+      }),
+    }),
+    guard: section('The process that demotes everything when the daemon dies or stalls (docs/guard.md).', {
+      enabled: {
+        type: 'boolean',
+        default: true,
+        description: 'false: what is promoted stays real-time when the daemon is killed.',
+      },
+      stallMs: milliseconds({
+        default: 1000,
+        minimum: 300,
+        maximum: 60_000,
+        description: 'Everything is demoted when the scheduling loop stands still for this long.',
+      }),
+      tasksMax: count({
+        default: 16_384,
+        minimum: 64,
+        maximum: 1_048_576,
+        description:
+          'Threads that may be promoted at once; 512 bytes of memory each once used. Beyond it they are left to CFS.',
+      }),
     }),
     linux: section('How the kernel is called.', {
       ffi: {
@@ -297,6 +368,36 @@ export const configSchema = {
           'A process that fits all of `name` (of its program), `uid` and `commandHolds` (a part of its command line) that a rule gives is registered as an invocation of `functionName` (absent: its name) under `policy`; the first rule that fits counts, and at most 64 processes are adopted.',
       },
     }),
+    protect: section(
+      'Processes held above FILTER while the daemon runs: gateway, containerd, sandbox servers.',
+      {
+        rules: {
+          type: 'array',
+          maxItems: 32,
+          default: [],
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            minProperties: 1,
+            maxProperties: 1,
+            properties: {
+              cgroup: { type: 'string', pattern: '^/.+', maxLength: 4095 },
+              command: { type: 'string', minLength: 1, maxLength: 255 },
+              commandPattern: { type: 'string', minLength: 1, maxLength: 1024 },
+              pidFile: { type: 'string', pattern: '^/.+', maxLength: 4095 },
+            },
+          },
+          description:
+            'Each rule holds one of `cgroup` (path of a group, with all below), `command` (name of the process or of its program), `commandPattern` (a regular expression for the command line) and `pidFile`. Whatever fits is SCHED_FIFO at priorities.protected, later threads too, and becomes what it was when the daemon stops. At most 256 processes and 4096 threads; real-time already: left alone.',
+        },
+        intervalMs: count({
+          default: 3000,
+          minimum: 200,
+          maximum: 60_000,
+          description: 'How often they are looked for.',
+        }),
+      },
+    ),
     log: section('pino, one JSON object a line on standard error.', {
       level: {
         enum: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],

@@ -163,15 +163,25 @@ function faultText(error: ErrorObject, origins: ReadonlyMap<string, string>): st
 }
 
 /** What no single key can say. */
-function crossFaults({ scheduler, priorities, adopt, tcp, access }: SfsdConfig): string[] {
+function crossFaults({ scheduler, priorities, adopt, protect, tcp, access }: SfsdConfig): string[] {
   const faults: string[] = [];
   if (scheduler.sliceMinMs > scheduler.sliceMaxMs) {
     faults.push('scheduler.sliceMinMs must not be above scheduler.sliceMaxMs');
   }
-  const { filter, control, spawner, scheduling } = priorities;
-  if (!(filter < control && control < spawner && spawner < scheduling)) {
-    faults.push('priorities must rise: filter < control < spawner < scheduling');
+  const { filter, control, spawner, scheduling, guard } = priorities;
+  if (!(filter < control && control < spawner && spawner < scheduling && scheduling < guard)) {
+    faults.push('priorities must rise: filter < control < spawner < scheduling < guard');
   }
+  if (protect.rules.length > 0 && !(control < priorities.protected && priorities.protected < scheduling)) {
+    faults.push('priorities must rise: control < protected < scheduling');
+  }
+  if (!priorities.realtime && ['fifo', 'eevdf'].includes(priorities.mode)) {
+    faults.push(`priorities.realtime is false, but priorities.mode is ${priorities.mode}: drop one of them`);
+  }
+  protect.rules.forEach(({ commandPattern }, index) => {
+    const reason = patternFault(commandPattern);
+    if (reason !== undefined) faults.push(`protect.rules[${index}].commandPattern: ${reason}`);
+  });
   adopt.rules.forEach(({ name, uid, commandHolds }, index) => {
     if (name === undefined && uid === undefined && commandHolds === undefined)
       faults.push(`adopt.rules[${index}] fits every process: give it a name, a uid or commandHolds`);
@@ -185,6 +195,15 @@ function crossFaults({ scheduler, priorities, adopt, tcp, access }: SfsdConfig):
       faults.push(`access.rules[${index}] names nobody: give it a uid or a gid, or use access.defaultRole`);
   });
   return faults;
+}
+
+function patternFault(pattern: string | undefined): string | undefined {
+  try {
+    new RegExp(pattern ?? '', 'u');
+    return undefined;
+  } catch (thrown) {
+    return reasonOf(thrown);
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -19,7 +19,11 @@ const arrivalAfterMs = 1;
 /** 256 observations cost about 1 ms: a quarter of the poll interval. */
 const blockedPerPollMax = 256;
 
-export function sfsParameters(scheduler: SfsdConfig['scheduler'], workers: number): SfsParameters {
+/** @param rule.budgeted whether what is in FILTER is real-time. */
+export function sfsParameters(
+  scheduler: SfsdConfig['scheduler'],
+  { workers, budgeted }: { readonly workers: number; readonly budgeted: boolean },
+): SfsParameters {
   return {
     workers,
     pinned: scheduler.pin,
@@ -31,7 +35,7 @@ export function sfsParameters(scheduler: SfsdConfig['scheduler'], workers: numbe
     overloadFactor: scheduler.overloadFactor === 0 ? Number.POSITIVE_INFINITY : scheduler.overloadFactor,
     pollInterval: fromMs(scheduler.pollMs),
     ioAware: scheduler.ioAware,
-    budgetShare: 1 - (budgetPromiseMs * (1 - scheduler.budgetPercent / 100)) / budgetWindowMs,
+    budgetShare: budgeted ? 1 - (budgetPromiseMs * (1 - scheduler.budgetPercent / 100)) / budgetWindowMs : 1,
     budgetWindow: fromMs(budgetWindowMs),
     gapMax: fromMs(gapMaxMs),
     arrivalAfter: fromMs(arrivalAfterMs),

@@ -15,7 +15,7 @@ import {
   type DecisionLog,
   decisionKinds,
 } from '../../contracts/scheduler.js';
-import { type Duration, duration, type Instant, instant } from '../../contracts/time.js';
+import { type Duration, duration, type Instant, instant, noTime } from '../../contracts/time.js';
 
 const controlBytes = 64;
 const headIndex = 0;
@@ -76,6 +76,15 @@ export class DecisionReader {
   readonly #control: Int32Array;
   readonly #records: Float64Array;
   readonly #mask: number;
+  readonly #current: { -readonly [Field in keyof Decision]: Decision[Field] } = {
+    kind: 'arrived',
+    at: instant(0),
+    key: invocationKey(0),
+    worker: -1,
+    cpuTime: noTime,
+    value: 0,
+    extra: 0,
+  };
 
   constructor(shared: SharedArrayBuffer) {
     this.#control = new Int32Array(shared, 0, controlBytes / 4);
@@ -88,21 +97,21 @@ export class DecisionReader {
     return Atomics.load(this.#control, lostIndex);
   }
 
+  /** The next one: always the same object, which holds until the next call. */
   next(): Decision | undefined {
     const head = Atomics.load(this.#control, headIndex);
     if (head === Atomics.load(this.#control, tailIndex)) return undefined;
     const records = this.#records;
     const base = ((head >>> 0) & this.#mask) * fields;
-    const decision: Decision = {
-      kind: decisionKinds[records[base] ?? 0] ?? 'arrived',
-      at: instant(records[base + 1] ?? 0),
-      key: invocationKey(records[base + 2] ?? 0),
-      worker: records[base + 3] ?? -1,
-      cpuTime: duration(records[base + 4] ?? 0),
-      value: records[base + 5] ?? 0,
-      extra: records[base + 6] ?? 0,
-    };
+    const current = this.#current;
+    current.kind = decisionKinds[records[base] ?? 0] ?? 'arrived';
+    current.at = instant(records[base + 1] ?? 0);
+    current.key = invocationKey(records[base + 2] ?? 0);
+    current.worker = records[base + 3] ?? -1;
+    current.cpuTime = duration(records[base + 4] ?? 0);
+    current.value = records[base + 5] ?? 0;
+    current.extra = records[base + 6] ?? 0;
     Atomics.store(this.#control, headIndex, (head + 1) | 0);
-    return decision;
+    return current;
   }
 }

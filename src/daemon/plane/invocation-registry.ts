@@ -12,22 +12,29 @@ import { type Invocation, type InvocationKey, invocationKey } from '../../contra
 import type { Decision, DecisionKind, LifeState } from '../../contracts/scheduler.js';
 import type { Explanation, NewInvocation } from '../../contracts/scheduling-plane.js';
 import { fromMs, type Instant } from '../../contracts/time.js';
+import { DecisionHistory, EmptyChain } from './decision-history.js';
 import { EntryIndex, type Indexed } from './entry-index.js';
 
-/** A life that blocks and wakes forever must not grow without bound: the first and the last decisions are kept. */
-const decisionsPerInvocationMax = 128;
+/** Decisions that are kept for each invocation that is; a life has three or four. */
+const decisionsPerEntry = 8;
+const entriesMin = 1024;
 
 const rememberedMax = 200;
 const rememberedPer = fromMs(100);
 
-interface Entry extends Indexed<Entry> {
+/** A class, because all its fields then lie in the object itself. */
+class Entry extends EmptyChain implements Indexed<Entry> {
   readonly invocation: Invocation;
-  nextOfName: Entry | undefined;
-  state: LifeState | 'submitted' | 'ended';
-  decisions: Decision[];
-  incomplete: boolean;
+  nextOfName: Entry | undefined = undefined;
+  state: LifeState | 'submitted' | 'ended' = 'submitted';
+  incomplete = false;
   /** Its caller has ended it; the decision that says so is on its way. */
-  endAsked: boolean;
+  endAsked = false;
+
+  constructor(invocation: Invocation) {
+    super();
+    this.invocation = invocation;
+  }
 }
 
 const stateAfter: Readonly<Record<DecisionKind, LifeState | 'ended' | undefined>> = {
@@ -46,9 +53,12 @@ const stateAfter: Readonly<Record<DecisionKind, LifeState | 'ended' | undefined>
 
 export class InvocationRegistry {
   readonly #index = new EntryIndex<Entry>();
+  readonly #history: DecisionHistory;
   /** The last finished ones, in a circle; some may be forgotten already. */
   readonly #finished: (Entry | undefined)[];
   #finishes = 0;
+  /** Of the finishes, the first that may still be remembered. */
+  #oldestFinish = 0;
   #finishedCount = 0;
   #lastKey = 0;
   /** The 100 ms that the last finished one fell into, and how many of it are remembered. */
@@ -56,7 +66,11 @@ export class InvocationRegistry {
   #remembered = 0;
 
   constructor(options: { readonly finishedMax: number }) {
-    this.#finished = new Array<Entry | undefined>(options.finishedMax).fill(undefined);
+    const { finishedMax } = options;
+    this.#finished = new Array<Entry | undefined>(finishedMax).fill(undefined);
+    this.#history = new DecisionHistory({
+      recordsMax: Math.max(finishedMax, entriesMin) * decisionsPerEntry,
+    });
   }
 
   get liveCount(): number {
@@ -76,14 +90,7 @@ export class InvocationRegistry {
     if (known?.state === 'ended') this.#forget(known);
     this.#lastKey += 1;
     const invocation: Invocation = { ...fresh, key: invocationKey(this.#lastKey) };
-    this.#index.add({
-      invocation,
-      nextOfName: undefined,
-      state: 'submitted',
-      decisions: [],
-      incomplete: false,
-      endAsked: false,
-    });
+    this.#index.add(new Entry(invocation));
     return invocation;
   }
 
@@ -125,11 +132,7 @@ export class InvocationRegistry {
     const entry = this.#index.get(decision.key);
     if (entry === undefined || entry.state === 'ended') return false;
     if (context.overflowed) entry.incomplete = true;
-    if (entry.decisions.length >= decisionsPerInvocationMax) {
-      entry.decisions.splice(decisionsPerInvocationMax / 2, 1);
-      entry.incomplete = true;
-    }
-    entry.decisions.push(decision);
+    if (this.#write(entry, decision) !== 'ok') entry.incomplete = true;
     entry.state = stateAfter[decision.kind] ?? entry.state;
     if (decision.kind !== 'ended') return false;
     this.#finishedCount += 1;
@@ -141,8 +144,15 @@ export class InvocationRegistry {
   explain(key: InvocationKey): Explanation | undefined {
     const entry = this.#index.get(key);
     if (entry === undefined) return undefined;
-    const { invocation, state, decisions, incomplete } = entry;
-    return { invocation, state, decisions: [...decisions], incomplete };
+    const { invocation, state, incomplete } = entry;
+    return { invocation, state, decisions: this.#history.list(entry, key), incomplete };
+  }
+
+  /** What has finished longest ago makes room for what happens now. */
+  #write(entry: Entry, decision: Decision): 'ok' | 'dropped' | 'full' {
+    let answer = this.#history.append(entry, decision);
+    while (answer === 'full' && this.#forgetOldest()) answer = this.#history.append(entry, decision);
+    return answer;
   }
 
   #isWorthRemembering(at: Instant): boolean {
@@ -154,15 +164,25 @@ export class InvocationRegistry {
   }
 
   #remember(entry: Entry): void {
-    const place = this.#finishes % this.#finished.length;
-    const oldest = this.#finished[place];
-    this.#finished[place] = entry;
+    if (this.#finishes - this.#oldestFinish === this.#finished.length) this.#forgetOldest();
+    this.#finished[this.#finishes % this.#finished.length] = entry;
     this.#finishes += 1;
+  }
+
+  /** @returns false when there is none. */
+  #forgetOldest(): boolean {
+    if (this.#oldestFinish === this.#finishes) return false;
+    const place = this.#oldestFinish % this.#finished.length;
+    const oldest = this.#finished[place];
+    this.#finished[place] = undefined;
+    this.#oldestFinish += 1;
     if (oldest !== undefined && this.#index.get(oldest.invocation.key) === oldest) this.#forget(oldest);
+    return true;
   }
 
   #forget(entry: Entry): void {
     if (entry.state === 'ended') this.#finishedCount -= 1;
+    this.#history.release(entry);
     this.#index.remove(entry);
   }
 }

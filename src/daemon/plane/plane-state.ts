@@ -1,10 +1,18 @@
 /**
  * What the scheduling plane shows of itself: one block of doubles in shared memory, written in place after each turn of the
  * loop and read whenever status is asked for. Each field is one aligned 8-byte store; a reader may see two fields of
- * different turns, which status can bear. Two scalars go the other way.
+ * different turns, which status can bear. Three scalars go the other way.
  *
- *   scalars | counters | FILTER workers (key or 0) | lateness histogram (Int32, 10 us a bucket)
+ *   scalars | counters | FILTER workers (key or 0) | targets by way and reason | lateness histogram (Int32, 10 us a bucket)
  */
+
+import {
+  type TargetCount,
+  type TargetReason,
+  type TargetWay,
+  targetReasons,
+  targetWays,
+} from '../../contracts/modes.js';
 import { counterNames, type SchedulerCounters, type SchedulerView } from '../../contracts/scheduler.js';
 import type { LoopStatus } from '../../contracts/scheduling-plane.js';
 import { type Duration, duration } from '../../contracts/time.js';
@@ -26,6 +34,7 @@ const scalars = {
   // Written by the control plane, for the scheduling thread: what launching costs, see LaunchAccount.
   spawnerPid: 12,
   births: 13,
+  protectedCores: 14,
 } as const;
 type ScalarName = keyof typeof scalars;
 
@@ -33,7 +42,8 @@ const counterBase = Object.keys(scalars).length;
 const workerBase = counterBase + counterNames.length;
 /** Largest c that status can show. */
 export const workersMax = 1024;
-const doublesInAll = workerBase + workersMax;
+const targetBase = workerBase + workersMax;
+const doublesInAll = targetBase + targetWays.length * targetReasons.length;
 
 const bucketWidth = 10;
 /** 50 ms in buckets of 10 us; the last holds all above. */
@@ -86,6 +96,25 @@ export class PlaneState {
     }
     const workers = Math.min(view.workers.length, workersMax);
     for (let index = 0; index < workers; index += 1) doubles[workerBase + index] = view.workers[index] ?? 0;
+  }
+
+  /** By the scheduling thread. */
+  countTarget(way: TargetWay, reason: TargetReason): void {
+    const index = targetBase + targetWays.indexOf(way) * targetReasons.length + targetReasons.indexOf(reason);
+    this.#doubles[index] = (this.#doubles[index] ?? 0) + 1;
+  }
+
+  /** Those that there are. */
+  targets(): TargetCount[] {
+    return targetWays
+      .flatMap((way, row) =>
+        targetReasons.map((reason, column) => ({
+          way,
+          reason,
+          targets: this.#doubles[targetBase + row * targetReasons.length + column] ?? 0,
+        })),
+      )
+      .filter(({ targets }) => targets > 0);
   }
 
   /** One timed wait that woke `late` microseconds after it should have. */

@@ -2,10 +2,11 @@
  * The scheduling plane's loop, apart from the thread that runs it.
  *
  *   1. sleep in one kernel wait until the nearest of: a message (eventfd), an exit (pidfd), the policy's next instant
- *   2. exits first: they free workers for what comes next
- *   3. messages from the ring, at most `messagesPerTurn`, so that a flood of submissions cannot hold up a slice end
- *   4. one tick of the policy: it does all that is due and says when to be called again
- *   5. publish the view; charge the turn's CPU time to polling (the policy polled /proc) or to scheduling
+ *   2. beat once for the guard. If one has demoted everything meanwhile, we were stopped or stalled: what is held goes back to the queue
+ *   3. exits first: they free workers for what comes next
+ *   4. messages from the ring, at most `messagesPerTurn`, so that a flood of submissions cannot hold up a slice end
+ *   5. one tick of the policy: it does all that is due and says when to be called again
+ *   6. publish the view; charge the CPU time since the last turn, the sleep's own included, to polling (the policy polled /proc) or to scheduling
  *
  * An error ends the loop, and the policy is drained on the way out, so that a crash here leaves no task real-time.
  */
@@ -23,6 +24,7 @@ import {
   between,
   type Clock,
   type Duration,
+  difference,
   fromMs,
   type Instant,
   instant,
@@ -34,12 +36,15 @@ import type { SubmissionReader } from './submission-ring.js';
 
 /** Taken from the ring between two ticks. 256 messages cost about 1 ms at most. */
 const messagesPerTurn = 256;
-/** A thread that sleeps in a system call cannot be ended from outside: without a bound a failing main thread would wait for it. */
-const waitMax = fromMs(100);
+/**
+ * A thread that sleeps in a system call cannot be ended from outside: without a bound a main thread that fails and cannot even ring
+ * would wait for it. Well below the second after which a loop counts as stalled; each idle turn costs a quarter of a millisecond.
+ */
+const waitMax = fromMs(400);
 
 export interface LoopPorts {
   readonly clock: Clock;
-  readonly scheduler: Scheduler & { setWorkers(count: number): void };
+  readonly scheduler: Scheduler & { setWorkers(count: number): void; takeBack(): void };
   readonly reader: SubmissionReader;
   readonly log: DecisionLog;
   readonly state: PlaneState;
@@ -47,6 +52,8 @@ export interface LoopPorts {
   wait(until: Instant | undefined): number;
   /** The invocation whose group has ended by event `index`, undefined when the event is something else. */
   endedAt(index: number): InvocationKey | undefined;
+  /** Says that the loop turns. True: everything was demoted by a guard since the last. */
+  beat(): boolean;
   /** Called once, when status can be read and messages will be taken. */
   ready(): void;
   /** CPU time of this thread. */
@@ -61,10 +68,11 @@ export function runSchedulingLoop(ports: LoopPorts): void {
     let next: Instant | undefined;
     let stopped = false;
     let backlog = false;
+    let charged = ports.cpuTime();
     while (!stopped) {
       const events = sleep(ports, { until: next, backlog });
-      const cpuBefore = ports.cpuTime();
       const pollsBefore = ports.scheduler.view.counters.polls;
+      if (ports.beat()) ports.scheduler.takeBack();
       for (let index = 0; index < events; index += 1) {
         const key = ports.endedAt(index);
         if (key !== undefined) ports.scheduler.end(key, 'exited');
@@ -74,7 +82,9 @@ export function runSchedulingLoop(ports: LoopPorts): void {
       backlog = taken === 'more';
       next = ports.scheduler.tick();
       ports.state.publish(ports.scheduler.view);
-      charge(ports, { spent: between(instant(cpuBefore), instant(ports.cpuTime())), pollsBefore });
+      const used = ports.cpuTime();
+      charge(ports, { spent: difference(used, charged), pollsBefore });
+      charged = used;
     }
   } finally {
     ports.scheduler.drain();

@@ -3,8 +3,10 @@
  */
 import type { SfsdConfig } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
+import { isRealTime } from '../../contracts/modes.js';
 import { type Clock, type Duration, duration, type Tick } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
+import type { JournalFile } from '../../linux/journal-file.js';
 import type { Libc } from '../../linux/libc.js';
 import { roundRobinQuantum } from '../../linux/round-robin.js';
 import { sfsParameters, workerCount } from '../config/parameters.js';
@@ -27,6 +29,8 @@ export interface SchedulingOptions {
   readonly tick: Tick;
   readonly permission: Permission;
   readonly accounts: CpuAccounts;
+  /** Of what is promoted; absent: there is no guard. */
+  readonly journal: JournalFile | undefined;
   readonly kernelModule?: string;
   readonly onLost: (error: Error) => void;
 }
@@ -38,8 +42,14 @@ export interface Scheduling {
   /** Who makes the scheduling thread's kernel calls. */
   readonly ffi: FfiReport;
   readonly workers: number;
+  /** How often the scheduling thread's loop has turned: it stands still when the thread does. */
+  turns(): number;
+  /** `workers` as the configuration has it: 0 follows the usable CPUs. */
+  setWorkers(configured: number): void;
   /** Launching costs real-time too: told at each start of a spawner and of a function. */
   countLaunches(spawnerPid: number, births: Duration): void;
+  /** So does what protected processes use, in cores: told once a look. */
+  countProtected(cores: number): void;
   /** Refuses new work, demotes everything, ends the thread; idempotent. */
   stop(): Promise<void>;
   /** Stops, and releases shared resources. */
@@ -52,22 +62,26 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
   const cpus = new UsableCpus(libc, { reserve: scheduler.reserveCpus });
   const workers = workerCount(scheduler, cpus.count);
   if (scheduler.pin && workers > cpus.count) throw tooManyPinned({ workers, cpus: cpus.count });
-  const realtime = permission.mode === 'fifo';
-  const policy = realtime ? scheduler.policy : 'cfs';
+  const { mode } = permission;
+  const realTime = isRealTime(mode);
+  const policy = mode === 'off' ? 'cfs' : scheduler.policy;
   const parameters = {
-    ...sfsParameters(scheduler, workers),
-    ...(priorities.roundRobin ? { turnQuantum: roundRobinQuantum() } : {}),
+    ...sfsParameters(scheduler, { workers, budgeted: realTime }),
+    ...(realTime && priorities.roundRobin ? { turnQuantum: roundRobinQuantum() } : {}),
   };
   const thread = await startSchedulingThread({
     libc,
     ffi: config.linux.ffi,
     policy,
     parameters,
-    priority: realtime ? priorities.scheduling : 0,
+    priority: permission.daemonRealTime ? priorities.scheduling : 0,
     filterPriority: priorities.filter,
     roundRobin: priorities.roundRobin,
-    realtime,
+    mode,
+    favour: permission.favour,
+    filterShare: scheduler.budgetPercent / 100,
     reserveCpus: scheduler.reserveCpus,
+    journal: options.journal && { fd: options.journal.fd, bytes: options.journal.memory.byteLength },
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: options.onLost,
   });
@@ -78,14 +92,16 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     rings: thread,
     state: thread.state,
     defaultPolicy: policy,
-    mode: permission.mode === 'fifo' ? { name: 'fifo' } : { name: 'off', reason: permission.reason },
+    mode: { name: mode, ...(permission.reason === undefined ? {} : { reason: permission.reason }) },
     liveMax: scheduler.liveMax,
     finishedMax,
     budgetShare: parameters.budgetShare,
     ring: thread.ring,
     cpu: () => accounts.read(duration(state.get('polling') + state.get('scheduling'))),
   });
-  const following = followCpus({ cpus, scheduler, plane });
+  let configured = scheduler.workers;
+  const countWorkers = () => workerCount({ ...scheduler, workers: configured }, cpus.count);
+  const following = followCpus({ cpus, plane, countWorkers });
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= (async () => {
@@ -100,10 +116,17 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     tid: thread.tid,
     ffi: thread.ffi,
     workers,
+    turns: () => state.get('turns'),
+    setWorkers: (count) => {
+      // With `pin` each needs a core of its own.
+      configured = scheduler.pin ? Math.min(count, cpus.count) : count;
+      plane.setWorkers(countWorkers());
+    },
     countLaunches: (spawnerPid, births) => {
       state.set('spawnerPid', spawnerPid);
       state.set('births', births);
     },
+    countProtected: (cores) => state.set('protectedCores', cores),
     stop,
     close: async () => {
       await stop();
@@ -120,12 +143,12 @@ function tooManyPinned({ workers, cpus }: { readonly workers: number; readonly c
 /** c follows the CPUs that FILTER may use. */
 function followCpus(context: {
   readonly cpus: UsableCpus;
-  readonly scheduler: SfsdConfig['scheduler'];
   readonly plane: SharedSchedulingPlane;
+  readonly countWorkers: () => number;
 }): NodeJS.Timeout {
-  const { cpus, scheduler, plane } = context;
+  const { cpus, plane, countWorkers } = context;
   const timer = setInterval(() => {
-    if (cpus.refresh()) plane.setWorkers(workerCount(scheduler, cpus.count));
+    if (cpus.refresh()) plane.setWorkers(countWorkers());
   }, cpusIntervalMs);
   return timer.unref();
 }

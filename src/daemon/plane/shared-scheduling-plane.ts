@@ -9,6 +9,7 @@
  */
 import { SfsdError } from '../../contracts/errors.js';
 import type { EndReason, Invocation, InvocationKey, PolicyName } from '../../contracts/invocation.js';
+import type { PermissionMode } from '../../contracts/modes.js';
 import type {
   CpuStatus,
   Explanation,
@@ -44,7 +45,7 @@ export interface PlaneOptions {
   readonly rings: { readonly submissions: SharedArrayBuffer; readonly decisions: SharedArrayBuffer };
   readonly state: SharedArrayBuffer;
   readonly defaultPolicy: PolicyName;
-  readonly mode: { readonly name: 'fifo' | 'off'; readonly reason?: string };
+  readonly mode: { readonly name: PermissionMode; readonly reason?: string };
   readonly liveMax: number;
   readonly finishedMax: number;
   readonly budgetShare: number;
@@ -146,6 +147,7 @@ export class SharedSchedulingPlane implements SchedulingPlane {
     return {
       mode: mode.name,
       ...(mode.reason === undefined ? {} : { modeReason: mode.reason }),
+      targets: state.targets(),
       defaultPolicy: this.defaultPolicy,
       slice: duration(state.get('slice')),
       workers: this.#workers(),

@@ -5,7 +5,7 @@
  *   data (bytes):    [ record | record | ... | skip ]  capacity a power of two; a record never wraps, a skip fills the end
  *
  *   record: i32 size, i32 type, f64 key, then by type
- *     submit, begin  f64 arrivedAt, f64 expected | -1, f64 weight | -1, i32 policy | -1, i32 kind, i32 pid, i32 tids,
+ *     submit, begin  f64 arrivedAt, f64 expected | -1, f64 weight | -1, f64 sliceMax | -1, i32 policy | -1, i32 kind, i32 pid, i32 tids,
  *                    i32 bytes of startTime or path, i32 bytes of functionName, tids (i32 each), the two texts (UTF-8)
  *     end            i32 reason
  *     workers        key holds the count
@@ -40,7 +40,8 @@ const typeWorkers = 4;
 const typeStop = 5;
 
 const headerBytes = 16;
-const submitBytes = headerBytes + 24 + 24;
+const doublesBytes = 32;
+const submitBytes = headerBytes + doublesBytes + 24;
 const groupKinds: readonly TaskGroup['kind'][] = ['process', 'threads', 'cgroup'];
 
 export type Message =
@@ -102,7 +103,8 @@ export class SubmissionWriter {
     doubles[double] = submission.arrivedAt;
     doubles[double + 1] = submission.expected ?? -1;
     doubles[double + 2] = submission.weight ?? -1;
-    const int = (at + headerBytes + 24) >> 2;
+    doubles[double + 3] = submission.sliceMax ?? -1;
+    const int = (at + headerBytes + doublesBytes) >> 2;
     ints[int] = submission.policy === undefined ? -1 : policyNames.indexOf(submission.policy);
     ints[int + 1] = groupKinds.indexOf(group.kind);
     ints[int + 2] = group.kind === 'cgroup' ? 0 : group.pid;
@@ -218,7 +220,8 @@ export class SubmissionReader {
     const double = (at + headerBytes) >> 3;
     const expected = doubles[double + 1] ?? -1;
     const weight = doubles[double + 2] ?? -1;
-    const int = (at + headerBytes + 24) >> 2;
+    const sliceMax = doubles[double + 3] ?? -1;
+    const int = (at + headerBytes + doublesBytes) >> 2;
     const policy: PolicyName | undefined = policyNames[ints[int] ?? -1];
     const tidCount = ints[int + 3] ?? 0;
     const texts = at + submitBytes + tidCount * 4;
@@ -238,6 +241,7 @@ export class SubmissionReader {
       ...(policy === undefined ? {} : { policy }),
       ...(weight < 0 ? {} : { weight }),
       ...(expected < 0 ? {} : { expected: duration(expected) }),
+      ...(sliceMax < 0 ? {} : { sliceMax: duration(sliceMax) }),
     };
   }
 }

@@ -7,8 +7,10 @@ import { Worker } from 'node:worker_threads';
 import type { FfiName } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
 import type { PolicyName } from '../../contracts/invocation.js';
+import type { PermissionMode } from '../../contracts/modes.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
 import type { Libc } from '../../linux/libc.js';
+import type { Favour } from '../../linux/task-promoter.js';
 import { allocateDecisionRing } from './decision-ring.js';
 import { allocatePlaneState, PlaneState } from './plane-state.js';
 import { allocateSubmissionRing } from './submission-ring.js';
@@ -34,8 +36,12 @@ export interface SchedulingThreadOptions {
   readonly priority: number;
   readonly filterPriority: number;
   readonly roundRobin: boolean;
-  readonly realtime: boolean;
+  readonly mode: PermissionMode;
+  readonly favour: Favour | undefined;
+  /** FILTER's share of a core's time. */
+  readonly filterShare: number;
   readonly reserveCpus: number;
+  readonly journal: SchedulingThreadData['journal'];
   /** URL; absent: the Linux kernel. */
   readonly kernelModule?: string;
   /** The thread ended without being asked to. */
@@ -80,8 +86,11 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     priority: options.priority,
     filterPriority: options.filterPriority,
     roundRobin: options.roundRobin,
-    realtime: options.realtime,
+    mode: options.mode,
+    favour: options.favour,
+    filterShare: options.filterShare,
     reserveCpus: options.reserveCpus,
+    journal: options.journal,
     kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,
   };
   const worker = new Worker(new URL('./thread-main.js', import.meta.url), {

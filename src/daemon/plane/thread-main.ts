@@ -7,6 +7,7 @@ import type { FfiName } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
 import type { InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type { Kernel } from '../../contracts/kernel.js';
+import type { PermissionMode } from '../../contracts/modes.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
 import { type Clock, duration } from '../../contracts/time.js';
 import { ClockReader, clockThreadCpu } from '../../linux/clock-reader.js';
@@ -15,6 +16,9 @@ import type { LaunchAccount } from '../../linux/linux-kernel.js';
 import { loadLibc } from '../../linux/load-libc.js';
 import { MonotonicClock } from '../../linux/monotonic-clock.js';
 import { Poller } from '../../linux/poller.js';
+import { PromotionJournal } from '../../linux/promotion-journal.js';
+import type { CountTarget } from '../../linux/target-refusals.js';
+import type { Favour } from '../../linux/task-promoter.js';
 import { createScheduler } from '../../scheduler/policies.js';
 import { DecisionWriter } from './decision-ring.js';
 import { PlaneState } from './plane-state.js';
@@ -39,10 +43,16 @@ export interface KernelContext {
   readonly poller: Poller;
   readonly priority: number;
   readonly roundRobin: boolean;
-  readonly realtime: boolean;
+  readonly mode: PermissionMode;
+  readonly favour: Favour | undefined;
+  /** FILTER's share of a core's time. */
+  readonly filterShare: number;
+  readonly countTarget: CountTarget;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
   readonly launches: LaunchAccount;
+  /** Absent: there is no guard. */
+  readonly journal: PromotionJournal | undefined;
 }
 
 /** Everything the thread is given; plain data and shared memory only. */
@@ -58,9 +68,14 @@ export interface SchedulingThreadData {
   readonly priority: number;
   readonly filterPriority: number;
   readonly roundRobin: boolean;
-  readonly realtime: boolean;
+  readonly mode: PermissionMode;
+  readonly favour: Favour | undefined;
+  /** FILTER's share of a core's time. */
+  readonly filterShare: number;
   /** CPUs that get no FILTER worker. */
   readonly reserveCpus: number;
+  /** The journal's file, to be mapped here too: memory of another thread's mapping cannot be passed. Absent: there is no guard. */
+  readonly journal: { readonly fd: number; readonly bytes: number } | undefined;
   /** URL of a KernelModule. */
   readonly kernelModule: string;
 }
@@ -92,6 +107,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
   const clock = new MonotonicClock(libc);
   const poller = new Poller(libc);
   poller.add(data.eventfd, eventfdToken);
+  const journal = openJournal(libc, data.journal);
   const { createKernel } = (await import(data.kernelModule)) as KernelModule;
   const kernel = createKernel({
     libc,
@@ -99,11 +115,16 @@ async function main(data: SchedulingThreadData): Promise<void> {
     poller,
     priority: data.filterPriority,
     roundRobin: data.roundRobin,
-    realtime: data.realtime,
+    mode: data.mode,
+    favour: data.favour,
+    filterShare: data.filterShare,
+    countTarget: (way, reason) => state.countTarget(way, reason),
     reserveCpus: data.reserveCpus,
+    journal,
     launches: {
       spawnerPid: () => state.get('spawnerPid'),
       births: () => duration(state.get('births')),
+      protectedCores: () => state.get('protectedCores'),
     },
   });
   const log = new DecisionWriter(data.decisions);
@@ -123,11 +144,20 @@ async function main(data: SchedulingThreadData): Promise<void> {
       libc.read(data.eventfd, eventCount, 8);
       return undefined;
     },
+    beat: () => journal?.beat() ?? false,
     cpuTime: () => duration(cpu.microseconds(clockThreadCpu)),
     ready: () => state.set('tid', libc.gettid()),
   });
   kernel.close();
   poller.close();
+}
+
+function openJournal(libc: Libc, file: SchedulingThreadData['journal']): PromotionJournal | undefined {
+  if (file === undefined) return undefined;
+  const memory = libc.mapShared(file.fd, file.bytes);
+  if (typeof memory === 'number')
+    throw new SfsdError('SFSD_ERR_KERNEL', { call: 'mmap of the journal', reason: `errno ${-memory}` });
+  return new PromotionJournal(memory);
 }
 
 function raise(libc: Libc, priority: number): void {

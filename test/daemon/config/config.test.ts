@@ -72,6 +72,20 @@ t.test('faults that no single key shows are found too', async (t) => {
   const adopting = faultsOf(() =>
     loadConfig({ environment: { SFSD_ADOPT_RULES: '[{"name":"a"},{"policy":"cfs"}]' }, flags: {} }),
   );
+  const modes = faultsOf(() =>
+    loadConfig({
+      environment: {},
+      flags: {
+        'priorities.realtime': false,
+        'priorities.mode': 'fifo',
+        'priorities.protected': 8,
+        'protect.rules': [{ command: 'gateway' }, { commandPattern: '(' }],
+      },
+    }),
+  );
+  t.match(modes, /realtime is false, but priorities\.mode is fifo/);
+  t.match(modes, /must rise: control < protected < scheduling/);
+  t.match(modes, /protect\.rules\[1\]\.commandPattern: .*Unterminated group/);
   t.match(adopting, /1 fault\(s\):\n {2}adopt\.rules\[1\] fits every process/);
 });
 

@@ -76,6 +76,22 @@ t.test(
   },
 );
 
+t.test(
+  'when the records are used up the oldest finished ones are forgotten, and a live one is incomplete',
+  async (t) => {
+    const registry = new InvocationRegistry({ finishedMax: 1 });
+    const recordsMax = 8 * 1024;
+    const gone = registry.add(fresh('gone')).key;
+    registry.apply(decided('ended', gone), context);
+    const live = Array.from({ length: recordsMax + 1 }, (_, index) => registry.add(fresh(`${index}`)).key);
+    for (const key of live) registry.apply(decided('arrived', key), context);
+    t.equal(registry.explain(gone), undefined);
+    const told = live.map((key) => registry.explain(key));
+    t.equal(told.filter((each) => each?.decisions.length === 1 && !each.incomplete).length, recordsMax);
+    t.match(told.at(-1), { state: 'queued', decisions: [], incomplete: true });
+  },
+);
+
 t.test('keys a whole index apart do not hide each other', async (t) => {
   const registry = new InvocationRegistry({ finishedMax: 4 });
   const first = registry.add(fresh('long')).key;

@@ -38,12 +38,14 @@ const submissions: fc.Arbitrary<Submission> = fc
     policy: fc.option(fc.constantFrom('sfs' as const, 'cfs' as const), { nil: undefined }),
     weight: fc.option(fc.double({ min: 0.1, max: 100, noNaN: true }), { nil: undefined }),
     expected: fc.option(fc.integer({ min: 0, max: 1e9 }).map(duration), { nil: undefined }),
+    sliceMax: fc.option(fc.integer({ min: 500, max: 6e7 }).map(duration), { nil: undefined }),
   })
-  .map(({ policy, weight, expected, ...rest }) => ({
+  .map(({ policy, weight, expected, sliceMax, ...rest }) => ({
     ...rest,
     ...(policy === undefined ? {} : { policy }),
     ...(weight === undefined ? {} : { weight }),
     ...(expected === undefined ? {} : { expected }),
+    ...(sliceMax === undefined ? {} : { sliceMax }),
   }));
 const messages: fc.Arbitrary<Message> = fc.oneof(
   { weight: 5, arbitrary: submissions.map((submission) => ({ type: 'submit' as const, submission })) },

@@ -1,0 +1,93 @@
+/**
+ * The statements of the store, prepared once. Each change is one statement or two; transactions are the caller's.
+ */
+import type { FunctionRow } from '../contracts/store.js';
+import type { SqliteDatabase, SqliteStatement } from './sqlite.js';
+import type { LostRow, StoreChange } from './store-file.js';
+
+/** Rows kept of those that could not be used. */
+const refusedMax = 1000;
+
+export class StoreStatements {
+  readonly #put: SqliteStatement;
+  readonly #delete: SqliteStatement;
+  readonly #refuse: SqliteStatement;
+  readonly #dropRefused: SqliteStatement;
+  readonly #begin: SqliteStatement;
+  readonly #end: SqliteStatement;
+  readonly #markLost: SqliteStatement;
+  readonly #dropLost: SqliteStatement;
+  readonly #functions: SqliteStatement;
+  readonly #lost: SqliteStatement;
+
+  constructor(database: SqliteDatabase) {
+    const prepare = (sql: string): SqliteStatement => database.prepare<unknown[]>(sql);
+    this.#put = prepare(
+      `INSERT INTO functions (name, definition, created_at) VALUES (?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET definition = excluded.definition`,
+    );
+    this.#delete = prepare('DELETE FROM functions WHERE name = ?');
+    this.#refuse = prepare(
+      `INSERT OR REPLACE INTO refused (name, definition, created_at, refused_at, reason)
+       SELECT name, definition, created_at, ?, ? FROM functions WHERE name = ?`,
+    );
+    this.#dropRefused = prepare(
+      `DELETE FROM refused WHERE name NOT IN
+       (SELECT name FROM refused ORDER BY refused_at DESC, name LIMIT ${refusedMax})`,
+    );
+    this.#begin = prepare(
+      'INSERT OR REPLACE INTO invocations (source, id, function, arrived_at) VALUES (?, ?, ?, ?)',
+    );
+    this.#end = prepare('DELETE FROM invocations WHERE source = ? AND id = ?');
+    this.#markLost = prepare('UPDATE invocations SET lost_at = ? WHERE lost_at IS NULL');
+    this.#dropLost = prepare(
+      'DELETE FROM invocations WHERE sequence <= (SELECT sequence FROM invocations ORDER BY sequence DESC LIMIT 1 OFFSET ?)',
+    );
+    this.#functions = prepare(
+      'SELECT name, definition, created_at AS createdAtUnixMs FROM functions ORDER BY name',
+    );
+    // ifnull: a full disk kept the mark from being written.
+    this.#lost = prepare(
+      `SELECT source, id, function AS functionName, arrived_at AS arrivedAtUnixMs, ifnull(lost_at, ?) AS lostAtUnixMs
+       FROM (SELECT * FROM invocations ORDER BY sequence DESC LIMIT ?) ORDER BY sequence`,
+    );
+  }
+
+  apply(change: StoreChange): void {
+    switch (change.kind) {
+      case 'put':
+        this.#put.run(change.row.name, change.row.definition, change.row.createdAtUnixMs);
+        break;
+      case 'delete':
+        this.#delete.run(change.name);
+        break;
+      case 'setAside':
+        this.#refuse.run(change.at, change.reason, change.name);
+        this.#delete.run(change.name);
+        this.#dropRefused.run();
+        break;
+      case 'begin': {
+        const { source, id, functionName, arrivedAtUnixMs } = change.row;
+        this.#begin.run(source, id, functionName, arrivedAtUnixMs);
+        break;
+      }
+      case 'end':
+        this.#end.run(change.source, change.id);
+        break;
+    }
+  }
+
+  /** At an open: nothing that was in flight runs any more. */
+  markLost({ now, lostMax }: { readonly now: number; readonly lostMax: number }): void {
+    this.#markLost.run(now);
+    this.#dropLost.run(lostMax);
+  }
+
+  functions(): readonly FunctionRow[] {
+    return this.#functions.all() as FunctionRow[];
+  }
+
+  lost({ now, lostMax }: { readonly now: number; readonly lostMax: number }): readonly LostRow[] {
+    return this.#lost.all(now, lostMax) as LostRow[];
+  }
+}
