@@ -121,7 +121,7 @@ export interface SfsdConfig {
   readonly guard: {
     /** false: what is promoted stays real-time when the daemon is killed. */
     readonly enabled: boolean;
-    /** The scheduling loop turns at least every 100 ms; standing still for this long it is taken for stalled. */
+    /** The scheduling loop turns at least every 400 ms; standing still for this long it is taken for stalled. */
     readonly stallMs: number;
     /** Tasks that the journal holds: threads that may be promoted at once. */
     readonly tasksMax: number;

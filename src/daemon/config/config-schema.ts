@@ -328,7 +328,7 @@ export const configSchema = {
       },
       stallMs: milliseconds({
         default: 1000,
-        minimum: 300,
+        minimum: 600,
         maximum: 60_000,
         description: 'Everything is demoted when the scheduling loop stands still for this long.',
       }),
