@@ -21,7 +21,16 @@ interface KernelFacts {
 }
 
 class SimulatedLibc
-  implements Pick<Libc, 'schedSetscheduler' | 'schedGetattr' | 'schedSetattr' | 'setpriority'>
+  implements
+    Pick<
+      Libc,
+      | 'schedSetscheduler'
+      | 'schedGetscheduler'
+      | 'schedGetpriority'
+      | 'schedGetattr'
+      | 'schedSetattr'
+      | 'setpriority'
+    >
 {
   policy = 0;
   nice = 0;
@@ -35,6 +44,14 @@ class SimulatedLibc
   schedSetscheduler(_tid: number, policy: number): number {
     if (policy !== 0 && !this.#facts.realTime) return errnoNotPermitted;
     this.policy = policy;
+    return 0;
+  }
+
+  schedGetscheduler(): number {
+    return this.policy;
+  }
+
+  schedGetpriority(): number {
     return 0;
   }
 
