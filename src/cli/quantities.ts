@@ -89,6 +89,16 @@ export function parsePositive(text: string): number {
   return number;
 }
 
+/** A number within bounds, both included. */
+export function parseWithin(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (text.trim() === '' || !(number >= least && number <= most))
+      throw new InvalidArgumentError(`It is a number from ${least} to ${most}.`);
+    return number;
+  };
+}
+
 function parseQuantity(
   text: string,
   form: { readonly units: Readonly<Record<string, number>>; readonly example: string },

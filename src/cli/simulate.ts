@@ -7,7 +7,7 @@ import { SfsdError } from '../contracts/errors.js';
 import { frontNames } from '../sim/fleet.js';
 import { addAblationOptions } from './ablation-options.js';
 import { type CliContext, withJson } from './context.js';
-import { parseCount, parsePositive } from './quantities.js';
+import { parseCount, parsePositive, parseWithin } from './quantities.js';
 import { type ComparedPolicy, comparedPolicies, type SimulateFlags } from './simulate/plan.js';
 import { addWorkloadOptions, workloadFlagNames } from './workload-options.js';
 
@@ -68,11 +68,11 @@ function addHostOptions(command: Command): Command {
 /** What a real host has of itself. */
 function addPlaneOptions(command: Command): Command {
   return command
-    .option('--budget <percent>', 'FILTER budget; 100: off', parsePositive)
-    .option('--launch-cost <ms>', 'CPU time to start each, the daemon’s included', parseCostMs, 0)
+    .option('--budget <percent>', 'FILTER budget; 100: off', parseWithin(1, 100))
+    .option('--launch-cost <ms>', 'CPU time to start each, the daemon’s included', parseWithin(0, 1000), 0)
     .option('--pickup-delay <us>', 'from an event to the turn that sees it', parseCount, 0)
     .option('--lateness <us>', 'of polls and slice ends', parseCount, 0)
-    .option('--lag <ms>', 'tick of the kernel’s CPU accounts; 0: exact', Number, 0);
+    .option('--lag <ms>', 'tick of the kernel’s CPU accounts; 0: exact', parseWithin(0, 1000), 0);
 }
 
 const helpText = `
@@ -98,11 +98,4 @@ function parseAtLeastOne(text: string): number {
   if (count < 1)
     throw new SfsdError('SFSD_ERR_USAGE', { reason: 'counts of hosts, seeds and arrivals start at 1' });
   return count;
-}
-
-function parseCostMs(text: string): number {
-  const cost = Number(text);
-  if (!(cost >= 0 && cost <= 1000))
-    throw new SfsdError('SFSD_ERR_USAGE', { reason: '--launch-cost is from 0 to 1000 ms' });
-  return cost;
 }

@@ -89,6 +89,10 @@ t.test('what cannot be simulated is bad usage', async (t) => {
     [['--workload', 'x.jsonl', '--seeds', '2'], /--seeds needs a generated workload/],
     [['--front', 'sideways'], /Allowed choices are random, round-robin, least-loaded/],
     [['--durations', 'table', '--sigma', '9'], /sigma is not 0 to 3/],
+    [['--budget', '101'], /a number from 1 to 100/],
+    [['--lag', '-1'], /a number from 0 to 1000/],
+    [['--lag', '1e9'], /a number from 0 to 1000/],
+    [['--launch-cost', 'NaN'], /a number from 0 to 1000/],
   ] as const) {
     const { code, err } = await run(['simulate', ...flags]);
     t.equal(code, 2, flags.join(' '));

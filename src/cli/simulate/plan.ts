@@ -89,7 +89,7 @@ function fairRule(flags: SimulateFlags): FairRule {
 /** The daemon's defaults, but for what was asked for. The budget of 100%, off, is one that its configuration refuses. */
 export function parametersOf(flags: SimulateFlags, cores: number): SfsParameters {
   const { scheduler } = loadConfig({ environment: {}, flags: ablationSettings(flags) });
-  const budgetPercent = Math.min(100, flags.budget ?? scheduler.budgetPercent);
+  const budgetPercent = flags.budget ?? scheduler.budgetPercent;
   return sfsParameters(
     { ...scheduler, budgetPercent },
     { workers: workerCount(scheduler, cores), budgeted: true },
