@@ -19,6 +19,7 @@ export class HostProcesses implements Processes {
   readonly #helperPids: () => readonly (number | undefined)[];
   readonly #text: ProcText;
   readonly #stat = new ProcStat();
+  readonly #ownPid = process.pid;
   /** Where pid 1 and this daemon are: they do not move. */
   readonly #initCgroups: readonly string[];
   readonly #ownCgroups: readonly string[];
@@ -33,7 +34,7 @@ export class HostProcesses implements Processes {
   }
 
   isOurs(pid: number): boolean {
-    return pid === process.pid || this.#helperPids().includes(pid);
+    return pid === this.#ownPid || this.#helperPids().includes(pid);
   }
 
   examine(pid: number, want: { readonly cgroups: boolean }): ReturnType<Processes['examine']> {

@@ -21,6 +21,8 @@ import { below, type Figure, type Measure, type MeasureContext } from './measure
 import { atPriority, clientPriority } from './real-time.js';
 
 const fakeRate = 20_000;
+/** Of processes that there are not: the daemon refuses pid 1 and its own by their numbers. */
+const measuredPidMin = 1_000_000;
 /** A daemon that has just started compiles its code while it runs; counted, not timed. */
 const warmUpStretch: Stretch = { seconds: 3, rate: 5000, pidMin: warmUpPidMin };
 
@@ -41,7 +43,10 @@ async function doNothing(context: MeasureContext, seconds: number): Promise<read
       atPriority(context.libc, clientPriority, async () => {
         const warmUp = await sendAtRate(context, { client, stretch: warmUpStretch });
         const { cpu: cpuBefore } = await client.status();
-        const sent = await sendAtRate(context, { client, stretch: { seconds, rate: fakeRate, pidMin: 0 } });
+        const sent = await sendAtRate(context, {
+          client,
+          stretch: { seconds, rate: fakeRate, pidMin: measuredPidMin },
+        });
         const { cpu: cpuAfter } = await client.status();
         return { warmUp, sent, status: await settled(client), cpuBefore, cpuAfter };
       }),
