@@ -27,10 +27,10 @@ interface Rig extends Harness {
   readonly journal: PromotionJournal;
 }
 
-function rig(t: Test, parts: { readonly entries?: number } = {}): Rig {
+function rig(t: Test, parts: { readonly entries?: number; readonly protectedCount?: number } = {}): Rig {
   const folder = mkdtempSync(join(tmpdir(), 'sfsd-journal-'));
   const file = makeJournal({
-    protectedCount: 0,
+    protectedCount: parts.protectedCount ?? 0,
     libc: requireLibc(),
     path: join(folder, 'journal'),
     entryCount: parts.entries ?? 64,
@@ -95,6 +95,35 @@ t.test('a paused task gets its nice value back', options, async (t) => {
   kernel.promote(group);
   kernel.demote(group);
   t.equal(nice(pid), 3);
+});
+
+t.test('a task that is ahead in mode eevdf gets policy, nice value and slice back', options, async (t) => {
+  const { libc, nice, policy, file, journal } = rig(t);
+  const { kernel, key } = harness(t, { journal, mode: 'eevdf', favour: { nice: -5, sliceNs: 500_021 } });
+  const { group, pid } = await startPython(t, 'hear()');
+  libc.schedSetscheduler(pid, 3, 0);
+  libc.setpriority(pid, 4);
+  kernel.attach(group, key());
+  t.equal(kernel.promote(group), 'ok');
+  t.equal(nice(pid), -5);
+  t.equal(run('--journal', file.path).code, 0);
+  t.equal(nice(pid), 4);
+  t.equal(policy(pid), 'BATCH');
+});
+
+t.test('a protected process is on the same list, at its own priority', options, async (t) => {
+  const { libc, policy, file, journal } = rig(t, { protectedCount: 2 });
+  const share = new PromotionJournal(file.memory, { count: 2, priority: 10 });
+  const { pid, startTime } = await startPython(t, 'hear()');
+  t.equal(
+    share.enter({ pid, tid: pid, startTicks: Number(startTime) }, { policy: 0, nice: 0, runtimeNs: 0 }),
+    0,
+  );
+  libc.schedSetscheduler(pid, 1 | 0x40000000, 10);
+  t.equal(journal.held, 0, 'the entries of functions are others');
+  t.match(run('--journal', file.path), { code: 0, said: /^1 task/ });
+  t.equal(policy(pid), 'OTHER');
+  t.ok(share.isOvertaken());
 });
 
 t.test('all threads are on the list, and a list that is full denies the group', options, async (t) => {
