@@ -11,6 +11,9 @@ import type { Fuzz } from './fuzz-bodies.js';
 /** How long a client waits for an answer that should come at once, on a host that is busy. */
 const answerMaxMs = 20_000;
 const stallMaxMs = 400;
+const newline = '\n'.charCodeAt(0);
+/** Ends of line in the answer to an upgrade, its empty line included. */
+const headLines = 4;
 
 export interface Way {
   readonly connect: NetConnectOpts;
@@ -24,6 +27,8 @@ export interface Attack {
   /** Goes away after all is written, without waiting. */
   readonly abort: boolean;
   readonly stallMs: number;
+  /** Of a stream: lines to wait for, then the client goes; undefined: it ends its side once all is written. */
+  readonly replies?: number;
   /** Of a request that is well-formed HTTP and alone: its route in the description. */
   readonly route?: { readonly method: string; readonly path: string };
 }
@@ -149,12 +154,12 @@ function chunks(fuzz: Fuzz, text: string): Buffer {
   );
 }
 
-function noise(fuzz: Fuzz): Buffer {
+export function noise(fuzz: Fuzz): Buffer {
   return Buffer.from(Array.from({ length: 1 + fuzz.below(400) }, () => fuzz.below(256)));
 }
 
 /** Whole, or cut anywhere, also within a character or a line's end. */
-function piecesOf(fuzz: Fuzz, bytes: Buffer): Buffer[] {
+export function piecesOf(fuzz: Fuzz, bytes: Buffer): Buffer[] {
   if (fuzz.chance(0.7)) return [bytes];
   const cuts = Array.from({ length: 1 + fuzz.below(6) }, () => fuzz.below(bytes.length + 1));
   const ends = [...cuts.sort((one, other) => one - other), bytes.length];
@@ -170,7 +175,13 @@ export function send(attack: Attack): Promise<string> {
       socket.destroy();
       reject(new Error(`no end within ${answerMaxMs} ms`));
     }, answerMaxMs);
-    socket.on('data', (chunk: Buffer) => received.push(chunk));
+    let replies = -headLines;
+    socket.on('data', (chunk: Buffer) => {
+      received.push(chunk);
+      if (attack.replies === undefined) return;
+      for (const byte of chunk) if (byte === newline) replies += 1;
+      if (replies >= attack.replies) socket.end();
+    });
     // Closed on us while we still wrote: what it said before counts.
     socket.on('error', () => {});
     socket.once('close', () => {
@@ -181,7 +192,7 @@ export function send(attack: Attack): Promise<string> {
   });
 }
 
-async function write(socket: Socket, { pieces, stallMs, abort }: Attack): Promise<void> {
+async function write(socket: Socket, { pieces, stallMs, abort, replies }: Attack): Promise<void> {
   for (const piece of pieces) {
     if (socket.destroyed) return;
     socket.write(piece);
@@ -189,7 +200,7 @@ async function write(socket: Socket, { pieces, stallMs, abort }: Attack): Promis
   }
   if (stallMs > 0) await new Promise((resolve) => setTimeout(resolve, stallMs));
   if (abort) socket.destroy();
-  else socket.end();
+  else if (replies === undefined) socket.end();
 }
 
 /** Why an answer should not have come; undefined: all is well. */

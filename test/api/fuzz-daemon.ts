@@ -13,6 +13,7 @@ import { DaemonUnderTest, sleep } from '../e2e/daemon-under-test.js';
 import type { OpenApi } from './caller.js';
 import { attackOf, faultOf, send, type Way } from './fuzz-attack.js';
 import { Fuzz } from './fuzz-bodies.js';
+import { streamAttackOf, streamFaultOf } from './fuzz-stream.js';
 
 export interface Extent {
   readonly seed: number;
@@ -26,6 +27,8 @@ export interface Extent {
 const atOnce = 24;
 const abortsAtOnce = 20;
 const warmUpShare = 0.2;
+const streamShare = 0.2;
+const bodyMaxBytes = 65_536;
 const settleMaxMs = 15_000;
 const faultsShown = 10;
 const secrets = ['r', 's', 'o'].map((letter) => letter.repeat(40)) as [string, string, string];
@@ -43,6 +46,7 @@ export async function attackDaemon(t: Test, extent: Extent): Promise<void> {
     'log.level=warn',
     `tcp.port=${port}`,
     `tcp.tokenFile=${tokenFile}`,
+    `functions.bodyMaxBytes=${bodyMaxBytes}`,
   ];
   const daemon = await DaemonUnderTest.start(settings, [], { lifeMaxSeconds: extent.lifeMaxSeconds });
   t.teardown(() => daemon.stop());
@@ -95,9 +99,11 @@ async function malformed(
     while (sent < extent.requests) {
       sent += 1;
       if (sent === Math.floor(extent.requests * warmUpShare)) warmMiB = memoryMiB(pid);
-      const attack = attackOf(fuzz, ways);
+      const isStream = fuzz.chance(streamShare);
+      const attack = isStream ? streamAttackOf(fuzz, { ways, bodyMaxBytes }) : attackOf(fuzz, ways);
       const answer = await send(attack).catch((error: Error) => error);
-      const fault = answer instanceof Error ? answer.message : faultOf(attack, answer, document);
+      const judge = isStream ? streamFaultOf : faultOf;
+      const fault = answer instanceof Error ? answer.message : judge(attack, answer, document);
       const status = typeof answer === 'string' ? answer.slice(9, 12) || 'none' : 'overdue';
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (fault === undefined) continue;
@@ -110,7 +116,7 @@ async function malformed(
   await Promise.all(Array.from({ length: atOnce }, client));
   t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())));
   t.equal(faults, 0, 'only documented answers');
-  for (const status of ['202', '400', '401', '403', '404'])
+  for (const status of ['101', '202', '400', '401', '403', '404'])
     t.ok((statuses.get(status) ?? 0) > 0, `some are answered ${status}`);
   const { live } = await settled(daemon);
   t.equal(live, 0, 'no slot leaked');
@@ -123,12 +129,16 @@ async function malformed(
 async function cut(t: Test, { daemon, extent }: Target): Promise<void> {
   await daemon.putFunction('sleeper', { command: 'sleep', args: ['60'], concurrency: 1000 });
   const fuzz = new Fuzz(extent.seed + 1);
-  const request =
+  const post =
     'POST /v1/functions/sleeper/invocations HTTP/1.1\r\nhost: sfsd\r\ncontent-length: 4\r\n\r\nbody';
+  const upgrade =
+    'GET /v1/stream HTTP/1.1\r\nhost: sfsd\r\nconnection: upgrade\r\nupgrade: sfsd-invocations\r\n\r\n';
   let left = extent.aborts;
   const client = async () => {
     while (left > 0) {
       left -= 1;
+      const line = `${JSON.stringify({ id: `cut-${left}`, functionName: 'sleeper' })}\n`;
+      const request = fuzz.chance(0.5) ? post : `${upgrade}${line}`;
       const length = fuzz.chance(0.9) ? request.length : fuzz.below(request.length);
       const stayMs = fuzz.below(25);
       await new Promise<void>((resolve) => {

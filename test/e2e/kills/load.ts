@@ -19,6 +19,8 @@ const cpuTree = '/sys/fs/cgroup/cpu';
 const lifeMaxMs = 30_000;
 const retryMs = 40;
 const failedRetryMs = 250;
+const settleMaxMs = 5000;
+const settleRetryMs = 2;
 
 /** One call that is not answered yet. */
 export interface Call {
@@ -141,7 +143,10 @@ export class Load {
       return;
     }
     const home = index % 2 === 0 ? '/' : this.#poorGroup;
-    if (home !== '/') await writeFile(join(cpuTree, home, 'cgroup.procs'), String(pid)).catch(() => {});
+    if (home !== '/' && !(await this.#settle(pid, home))) {
+      this.faults.push(`a process of others could not be moved to ${home}: ${await ended}`);
+      return;
+    }
     this.others.set(pid, { pid, process: child, home });
     if (this.#registers) await this.#register(pid);
     const outcome = await ended;
@@ -156,6 +161,19 @@ export class Load {
     return withoutResetOnFork(this.#libc, () =>
       spawn('chrt', args, { stdio: 'ignore', timeout: lifeMaxMs, killSignal: 'SIGKILL' }),
     );
+  }
+
+  /** The group takes it once `chrt` has lowered it: the kernel lets nobody real-time into a group without a budget. */
+  async #settle(pid: number, home: string): Promise<boolean> {
+    for (let waitedMs = 0; waitedMs < settleMaxMs; waitedMs += settleRetryMs) {
+      const moved = await writeFile(join(cpuTree, home, 'cgroup.procs'), String(pid)).then(
+        () => true,
+        () => false,
+      );
+      if (moved) return true;
+      await sleep(settleRetryMs);
+    }
+    return false;
   }
 
   async #register(pid: number): Promise<void> {
