@@ -60,7 +60,7 @@ export function attackOf(fuzz: Fuzz, ways: readonly [Way, ...Way[]]): Attack {
   const way = fuzz.pick(ways);
   const [method, path, template] = fuzz.chance(runningShare) ? running : fuzz.pick(routes);
   const authorization = way.authorization === undefined ? [] : [`authorization: ${way.authorization}`];
-  const text = method === 'PUT' && fuzz.chance(0.7) ? JSON.stringify(fuzz.spoiltFunction()) : fuzz.body();
+  const text = bodyFor(fuzz, method, path);
   const head = (line: string, headers: readonly string[]) =>
     Buffer.from(`${[line, 'host: sfsd', ...authorization, ...headers].join('\r\n')}\r\n\r\n`, 'latin1');
   const body = Buffer.from(text);
@@ -85,6 +85,12 @@ export function attackOf(fuzz: Fuzz, ways: readonly [Way, ...Way[]]): Attack {
     () => attack(Buffer.concat([whole.subarray(0, fuzz.below(whole.length)), noise(fuzz)])),
   ];
   return fuzz.pick(kinds)();
+}
+
+function bodyFor(fuzz: Fuzz, method: string, path: string): string {
+  if (method === 'PUT' && fuzz.chance(0.7)) return JSON.stringify(fuzz.spoiltFunction());
+  if (path === '/v1/invocations' && fuzz.chance(0.3)) return JSON.stringify(fuzz.goodList());
+  return fuzz.body();
 }
 
 const chunkedHeaders = ['content-type: application/json', 'transfer-encoding: chunked'];

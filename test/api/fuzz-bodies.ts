@@ -45,10 +45,21 @@ const scalars = [
   'x'.repeat(5000),
 ] as const;
 
+/** Whom good registrations name. */
+export interface FuzzTarget {
+  readonly pid: number;
+  readonly startTime?: string;
+  readonly tids?: readonly number[];
+}
+
+const nobody: FuzzTarget = { pid: 77, startTime: '1', tids: [1, 2] };
+
 export class Fuzz {
+  readonly #target: FuzzTarget;
   #state: number;
 
-  constructor(seed: number) {
+  constructor(seed: number, target = nobody) {
+    this.#target = target;
     this.#state = seed >>> 0;
   }
 
@@ -81,8 +92,12 @@ export class Fuzz {
 
   /** A good item, mostly with one field spoilt, so that the deeper checks are reached too. */
   spoiltItem(): unknown {
-    const good = { id: `i${this.below(20)}`, functionName: 'f', pid: 77, startTime: '1', tids: [1, 2] };
+    const good = { id: `i${this.below(20)}`, functionName: 'f', ...this.#target };
     return this.chance(0.3) ? good : { ...good, [this.pick(fieldNames)]: this.value(2) };
+  }
+
+  goodList(): unknown {
+    return [{ id: `g${this.below(1e9)}`, functionName: 'f', ...this.#target }];
   }
 
   spoiltFunction(): unknown {

@@ -3,6 +3,7 @@
  * cut in the middle of a function's run. Afterwards the daemon must be as it was: the same process, no invocation live, no function
  * running, no descriptor left over, memory flat.
  */
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -30,6 +31,8 @@ const warmUpShare = 0.2;
 const streamShare = 0.2;
 const bodyMaxBytes = 65_536;
 const settleMaxMs = 15_000;
+const settleLookMs = 100;
+const idleLooksMin = 4;
 const faultsShown = 10;
 const secrets = ['r', 's', 'o'].map((letter) => letter.repeat(40)) as [string, string, string];
 
@@ -82,7 +85,9 @@ async function malformed(
   t: Test,
   { daemon, port, pid, extent }: Target & { readonly port: number; readonly pid: number },
 ): Promise<void> {
-  const fuzz = new Fuzz(extent.seed);
+  const target = spawn('sleep', [String(extent.lifeMaxSeconds)], { stdio: 'ignore' });
+  t.teardown(() => target.kill('SIGKILL'));
+  const fuzz = new Fuzz(extent.seed, { pid: target.pid ?? 0 });
   const document = JSON.parse((await daemon.get('/openapi.json')).text) as OpenApi;
   const tcp = { port, host: '127.0.0.1' };
   const ways: readonly [Way, ...Way[]] = [
@@ -118,6 +123,7 @@ async function malformed(
   t.equal(faults, 0, 'only documented answers');
   for (const status of ['101', '202', '400', '401', '403', '404'])
     t.ok((statuses.get(status) ?? 0) > 0, `some are answered ${status}`);
+  target.kill('SIGKILL');
   const { live } = await settled(daemon);
   t.equal(live, 0, 'no slot leaked');
   const grownMiB = memoryMiB(pid) - warmMiB;
@@ -165,13 +171,14 @@ async function cut(t: Test, { daemon, extent }: Target): Promise<void> {
   t.ok(Number(cancelled) > extent.aborts / 20, 'many were running');
 }
 
-/** Once nothing lives any more, or as it is after `settleMaxMs`. */
+/** Once nothing lives any more, and nothing that was sent is still on its way in; or as it is after `settleMaxMs`. */
 async function settled(daemon: DaemonUnderTest): Promise<StatusBody> {
-  for (let waitedMs = 0; ; waitedMs += 100) {
+  let idleLooks = 0;
+  for (let waitedMs = 0; ; waitedMs += settleLookMs) {
     const status = await daemon.status();
-    const isIdle = status.live === 0 && status.functions.running === 0;
-    if (isIdle || waitedMs >= settleMaxMs) return status;
-    await sleep(100);
+    idleLooks = status.live === 0 && status.functions.running === 0 ? idleLooks + 1 : 0;
+    if (idleLooks >= idleLooksMin || waitedMs >= settleMaxMs) return status;
+    await sleep(settleLookMs);
   }
 }
 
