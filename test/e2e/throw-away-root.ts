@@ -12,6 +12,10 @@ const commandMaxMs = 120_000;
 const debootstrapMaxMs = 900_000;
 const daemonMaxSeconds = '60';
 
+function hasDebootstrap(): boolean {
+  return spawnSync('debootstrap', ['--version']).status === 0;
+}
+
 export class ThrowAwayRoot {
   readonly path: string;
   /** What was written: the overlay's upper folder, or all of it. */
@@ -40,7 +44,17 @@ export class ThrowAwayRoot {
 
   /** Or why there is none. */
   static debootstrapped(): ThrowAwayRoot | string {
-    if (spawnSync('debootstrap', ['--version']).status !== 0) return 'debootstrap is missing';
+    if (!hasDebootstrap() && process.env.SFSD_TEST_DEPS !== 'skip') {
+      const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+      const timeout = debootstrapMaxMs;
+      spawnSync('apt-get', ['update', '-q'], { env, timeout });
+      spawnSync('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'debootstrap'], {
+        env,
+        timeout,
+      });
+    }
+    if (!hasDebootstrap())
+      return 'debootstrap is missing: apt-get install -y --no-install-recommends debootstrap';
     const sources = spawnSync('apt-get', ['indextargets', '--format', '$(REPO_URI) $(CODENAME)'], {
       encoding: 'utf8',
     });
