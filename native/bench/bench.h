@@ -5,6 +5,7 @@
  *   bench naps COUNT BURN_US SLEEP_US          a function that says when it slept and when it was due to wake
  *   bench crowd COUNT THREADS PERIOD_US WORK_US MS   many processes to be observed
  *   bench forks RATE COUNT WORK_US LIFE_US     short-lived processes at a rate, from absolute deadlines
+ *   bench timer MS CPU                         how late the host's own timers are on one core
  *
  * Each ends by itself, and each dies with whoever started it: nothing is left behind on a host that is being measured.
  * Instants are microseconds on CLOCK_MONOTONIC.
@@ -36,6 +37,7 @@ int progress(char **arguments);
 int naps(char **arguments);
 int crowd(char **arguments);
 int forks(char **arguments);
+int timer(char **arguments);
 
 /* The number in `arguments[index]`; ends the program when it is none, or out of its bounds. */
 int64_t number_at(char **arguments, int index, int64_t min, int64_t max);

@@ -1,4 +1,4 @@
-/* Which of the four programs; see bench.h. */
+/* Which of the five programs; see bench.h. */
 #include "bench.h"
 
 #include <stdio.h>
@@ -14,6 +14,7 @@ static const struct program {
 	{ "naps", 3, naps },
 	{ "crowd", 5, crowd },
 	{ "forks", 4, forks },
+	{ "timer", 2, timer },
 };
 
 int main(int argc, char **argv)
@@ -24,5 +25,5 @@ int main(int argc, char **argv)
 			return programs[i].run(argv + 2);
 	}
 	fail("usage: bench progress MS CPU | naps COUNT BURN_US SLEEP_US | crowd COUNT THREADS PERIOD_US WORK_US MS | "
-	     "forks RATE COUNT WORK_US LIFE_US");
+	     "forks RATE COUNT WORK_US LIFE_US | timer MS CPU");
 }

@@ -5,6 +5,7 @@
  *   one fair task bound to each core                                        -> the longest it stood still
  *   GET /healthz and a launch, each in open loop                            -> how long they took
  *   the daemon's own account of its scheduling loop, from a fresh start     -> how late it woke
+ *   a bare real-time timer on each core, above all of sfsd's                -> how late the host itself is: no loop can be earlier
  */
 import type { SfsdClient } from '../../src/cli/client.js';
 import { MonotonicClock } from '../../src/linux/monotonic-clock.js';
@@ -30,6 +31,7 @@ interface Seen {
   readonly launchMs: readonly number[];
   readonly filterShare: number;
   readonly loop: { readonly samples: number; readonly lateP99Ms: number; readonly lateMaxMs: number };
+  readonly timerLateMaxMs: number;
   readonly progress: readonly { readonly gapMaxUs: number; readonly steps: number }[];
 }
 
@@ -63,6 +65,15 @@ async function observe(
         lifeMaxMs: warmUpMs + seconds * 1000 + 10_000,
       }),
   );
+  const timers = Array.from(
+    { length: context.cores },
+    (_, cpu) =>
+      new BoundedChild({
+        command: benchPath,
+        args: ['timer', String(warmUpMs + seconds * 1000), String(cpu)],
+        lifeMaxMs: warmUpMs + seconds * 1000 + 10_000,
+      }),
+  );
   const load = await ClosedLoops.start({ client, loops: 2 * context.cores, nextMs: () => burnMs });
   await load.runFor(warmUpMs);
   await Promise.all([
@@ -89,12 +100,18 @@ async function observe(
   const status = await client.status();
   const filterShare = (load.cpuMs - cpuMsBefore) / ((nowMs() - start) * context.cores);
   const ends = await Promise.all(fairTasks.map((task) => task.ended));
+  const timerEnds = await Promise.all(timers.map((timer) => timer.ended));
   await load.stop();
   const progress = ends.map((end) => {
     if (end.code !== 0) throw childFailed('bench progress', end);
     return JSON.parse(end.stdout) as Seen['progress'][number];
   });
-  return { healthMs: health, launchMs: launches, filterShare, loop: status.loop, progress };
+  const lateUs = timerEnds.map((end) => {
+    if (end.code !== 0) throw childFailed('bench timer', end);
+    return (JSON.parse(end.stdout) as { readonly lateMaxUs: number }).lateMaxUs;
+  });
+  const timerLateMaxMs = Math.max(...lateUs) / 1000;
+  return { timerLateMaxMs, healthMs: health, launchMs: launches, filterShare, loop: status.loop, progress };
 }
 
 /** Starts one at each deadline, whether or not the last was answered; resolves when all were, rejects with the first failure. */
@@ -139,6 +156,14 @@ function figuresOf(seen: Seen, seconds: number): readonly Figure[] {
       unit: 'ms',
       bound: below(5),
       across: 'worst',
+    },
+    {
+      line: 3,
+      name: 'the host itself: a bare timer late, max',
+      value: seen.timerLateMaxMs,
+      unit: 'ms',
+      across: 'worst',
+      note: 'SCHED_FIFO 45, nothing but sleeps, one on each core, meanwhile',
     },
     {
       line: 3,
