@@ -129,8 +129,10 @@ export function statusBody(ports: ApiPorts, resources: ResourceView): StatusBody
 
 function workerBody({ worker, invocation }: WorkerStatus, now: Instant): StatusBody['workers'][number] {
   if (invocation === undefined) return { worker };
-  const { id, source, functionName, since } = invocation;
-  return { worker, invocation: { id, source, functionName, forMs: toMs(between(since, now)) } };
+  const { id, source, functionName, since, rank } = invocation;
+  const forMs = toMs(between(since, now));
+  const rankMs = rank === undefined ? {} : { rankMs: toMs(rank) };
+  return { worker, invocation: { id, source, functionName, forMs, ...rankMs } };
 }
 
 function loopBody({ loop }: SchedulingStatus): StatusBody['loop'] {

@@ -10,7 +10,7 @@ import type { FunctionBody } from '../contracts/http.js';
 import { type Client, needs } from './clients.js';
 import type { ApiContext } from './context.js';
 import { guardedFailures } from './errors.js';
-import { ownerOf, owns, requireOwn, requirePolicy } from './rights.js';
+import { ownerOf, owns, requireOwn, requirePolicy, requireWeight } from './rights.js';
 import { functionInputSchema, functionNameSchema, ref } from './schemas.js';
 
 interface Named {
@@ -62,7 +62,8 @@ export async function functionRoutes(app: FastifyInstance, { ports }: ApiContext
       const { client, body } = request;
       const known = ports.functions.get(name);
       if (known !== undefined) requireOwn(client, `function ${name}`, known.uid);
-      requirePolicy(client, body.policy, ports.plane.defaultPolicy);
+      requirePolicy(client, body.policy, ports.plane);
+      requireWeight(client, body.weight);
       const definition = { ...body, ...ownerOf(client, body, known) };
       const { spec, created } = await ports.functions.put(name, definition);
       return reply.code(created ? 201 : 200).send(spec satisfies FunctionBody);

@@ -118,13 +118,14 @@ export class InvocationStream {
   }
 
   async #outcomeOf(request: StreamRequestBody): Promise<StreamReplyBody> {
-    const { functionName, id, source, policy, arrivedAtMs, bodyBase64 } = request;
+    const { functionName, id, source, policy, expectedMs, arrivedAtMs, bodyBase64 } = request;
     const context = this.#context;
     const wanted = {
       functionName,
       id,
       source,
       policy,
+      expectedMs,
       arrivedAtMs,
       body: bodyBase64 === undefined ? noBody : Buffer.from(bodyBase64, 'base64'),
       client: this.#client,

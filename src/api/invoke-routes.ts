@@ -30,6 +30,7 @@ interface InvokeRoute {
     readonly 'sfsd-id'?: string;
     readonly 'sfsd-source'?: string;
     readonly 'sfsd-policy'?: PolicyName;
+    readonly 'sfsd-expected-ms'?: string;
     readonly 'sfsd-arrived-at-ms'?: string;
   };
   readonly Body: Buffer | undefined;
@@ -79,6 +80,11 @@ const invokeSchema = {
       'sfsd-id': { ...idSchema, description: 'Made up when absent.' },
       'sfsd-source': sourceSchema,
       'sfsd-policy': policySchema,
+      'sfsd-expected-ms': {
+        type: 'string',
+        pattern: '^[0-9]{1,7}(\\.[0-9]{1,9})?$',
+        description: 'CPU time that the caller expects it to use, for policy gittins.',
+      },
       'sfsd-arrived-at-ms': {
         type: 'string',
         pattern: '^[0-9]{1,15}(\\.[0-9]{1,9})?$',
@@ -146,11 +152,13 @@ async function invoke(context: ApiContext, request: InvokeRequest, reply: Fastif
 
 function wantedOf({ params, headers, body, client }: InvokeRequest): RunRequest {
   const arrivedAtMs = headers['sfsd-arrived-at-ms'];
+  const expectedMs = headers['sfsd-expected-ms'];
   return {
     functionName: params.name,
     id: headers['sfsd-id'],
     source: headers['sfsd-source'],
     policy: headers['sfsd-policy'],
+    expectedMs: expectedMs === undefined ? undefined : Number(expectedMs),
     arrivedAtMs: arrivedAtMs === undefined ? undefined : Number(arrivedAtMs),
     body: body ?? new Uint8Array(0),
     client,

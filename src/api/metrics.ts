@@ -48,6 +48,7 @@ const counterHelp: Readonly<Record<keyof SchedulerCounters, string>> = {
   blocks: 'Times an invocation in FILTER was seen asleep.',
   wakes: 'Times a blocked invocation was seen runnable again.',
   bypasses: 'Invocations left to the fair scheduler because they had queued too long.',
+  preemptions: 'Times a better-ranked invocation took the FILTER worker of another one.',
   completions: 'Invocations that ended.',
   denials: 'Promotions that the kernel refused.',
   budgetPauses: 'Times the FILTER budget stepped all promoted groups down.',

@@ -13,7 +13,7 @@ import { decisionsOf, finishRun, type OpenRun, type RunRequest, startRun } from 
 export async function startRecorded(
   context: ApiContext,
   open: OpenRun,
-  wanted: Pick<RunRequest, 'policy' | 'body'>,
+  wanted: Pick<RunRequest, 'policy' | 'expectedMs' | 'body'>,
 ): Promise<void> {
   const { run } = open;
   const { ports, results } = context;

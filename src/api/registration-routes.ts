@@ -17,7 +17,7 @@ import { fromMs, type Instant } from '../contracts/time.js';
 import { type Client, needs } from './clients.js';
 import type { ApiContext } from './context.js';
 import { errorBody, guardedFailures } from './errors.js';
-import { requirePolicy } from './rights.js';
+import { requirePolicy, requireWeight } from './rights.js';
 import { ref, registrationsMax } from './schemas.js';
 import { Targets } from './targets.js';
 
@@ -77,7 +77,8 @@ function registerAll(
     const entries = list.map((item): RegisteredBody => {
       const { id, source = 'api' } = item;
       try {
-        requirePolicy(client, item.policy, plane.defaultPolicy);
+        requirePolicy(client, item.policy, plane);
+        requireWeight(client, item.weight);
         plane.register(newInvocation(item, { source, arrivedAt, client, targets }), reservation);
         return { id, source };
       } catch (thrown) {

@@ -6,6 +6,7 @@ import type { SfsdConfig } from '../contracts/config.js';
 import { SfsdError } from '../contracts/errors.js';
 import type { Credentials, FunctionSpec } from '../contracts/function.js';
 import type { PolicyName } from '../contracts/invocation.js';
+import type { SchedulingPlane } from '../contracts/scheduling-plane.js';
 import type { Client } from './clients.js';
 
 /**
@@ -47,16 +48,31 @@ export function requireOwn(client: Client, what: string, ownerUid: number | unde
   });
 }
 
-/** Throws SFSD_ERR_FORBIDDEN: what the daemon does not do by itself needs an operator; staying out of FILTER does not. */
+/**
+ * Throws SFSD_ERR_FORBIDDEN: what the daemon does not do by itself needs an operator; staying out of FILTER does not.
+ * Throws SFSD_ERR_REQUEST_INVALID for a policy that its scheduler does not have.
+ */
 export function requirePolicy(
   client: Client,
   policy: PolicyName | undefined,
-  defaultPolicy: PolicyName,
+  { defaultPolicy, policies }: Pick<SchedulingPlane, 'defaultPolicy' | 'policies'>,
 ): void {
-  if (policy === undefined || policy === 'cfs' || policy === defaultPolicy || client.role === 'operate')
-    return;
+  if (policy === undefined || policy === 'cfs' || policy === defaultPolicy) return;
+  if (!policies.includes(policy))
+    throw new SfsdError('SFSD_ERR_REQUEST_INVALID', {
+      reason: `this daemon's scheduler has ${policies.join(' and ')}; ${policy} needs another scheduler.policy`,
+    });
+  if (client.role === 'operate') return;
   throw new SfsdError('SFSD_ERR_FORBIDDEN', {
     reason: `policy ${policy} is not the daemon's default, and choosing it needs the role operate`,
+  });
+}
+
+/** Throws SFSD_ERR_FORBIDDEN: anybody may stand back, only an operator may push ahead. */
+export function requireWeight(client: Client, weight: number | undefined): void {
+  if (weight === undefined || weight <= 1 || client.role === 'operate') return;
+  throw new SfsdError('SFSD_ERR_FORBIDDEN', {
+    reason: `a weight of ${weight} is more than the usual 1, and giving it needs the role operate`,
   });
 }
 

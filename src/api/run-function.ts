@@ -11,7 +11,7 @@ import { SfsdError } from '../contracts/errors.js';
 import type { Credentials, FunctionSpec, Launched, LaunchOutcome } from '../contracts/function.js';
 import type { DecisionBody } from '../contracts/http.js';
 import type { InvocationKey, PolicyName } from '../contracts/invocation.js';
-import { type Instant, instant } from '../contracts/time.js';
+import { fromMs, type Instant, instant } from '../contracts/time.js';
 import { decisionBody, type FinishedRun } from './bodies.js';
 import type { Client } from './clients.js';
 import type { ApiContext } from './context.js';
@@ -23,6 +23,7 @@ export interface RunRequest {
   readonly id: string | undefined;
   readonly source: string | undefined;
   readonly policy: PolicyName | undefined;
+  readonly expectedMs: number | undefined;
   /** On CLOCK_MONOTONIC, as the caller wrote it. */
   readonly arrivedAtMs: number | undefined;
   readonly body: Uint8Array;
@@ -42,7 +43,7 @@ export function openRun({ ports, runs }: ApiContext, request: RunRequest): OpenR
   const spec = ports.functions.get(functionName);
   if (spec === undefined) throw new SfsdError('SFSD_ERR_FUNCTION_UNKNOWN', { name: functionName });
   requireOwn(client, `function ${functionName}`, spec.uid);
-  requirePolicy(client, request.policy, ports.plane.defaultPolicy);
+  requirePolicy(client, request.policy, ports.plane);
   const credentials = credentialsOf(client, spec);
   const enqueuedAt = ports.plane.now();
   const run = runs.open({
@@ -60,7 +61,7 @@ export function openRun({ ports, runs }: ApiContext, request: RunRequest): OpenR
 export async function startRun(
   { ports, runs, metrics }: ApiContext,
   { spec, run, credentials }: OpenRun,
-  { policy, body }: Pick<RunRequest, 'policy' | 'body'>,
+  { policy, expectedMs, body }: Pick<RunRequest, 'policy' | 'expectedMs' | 'body'>,
 ): Promise<Launched> {
   try {
     return await ports.launch(spec, {
@@ -68,6 +69,7 @@ export async function startRun(
       source: run.source,
       body,
       ...(policy === undefined ? {} : { policy }),
+      ...(expectedMs === undefined ? {} : { expected: fromMs(expectedMs) }),
       credentials,
       arrivedAt: run.arrivedAt,
       signal: run.signal,

@@ -28,6 +28,8 @@ const memoryMinBytes = 1024 * 1024;
 
 /** What S itself may be set to. */
 const sliceMaxMsMin = 0.5;
+/** An hour: nothing that is expected to take longer is ranked otherwise. */
+const expectedMsMax = 3_600_000;
 const sliceMaxMsMax = 60_000;
 
 const withoutNul = '^[^\\u0000]*$';
@@ -42,6 +44,19 @@ export const sourceSchema = {
   description: 'Who told us; (source, id) is unique among live invocations.',
 } as const;
 export const policySchema = { type: 'string', enum: policyNames } as const;
+const weightSchema = {
+  type: 'number',
+  minimum: 0.01,
+  maximum: 100,
+  description: 'Policy gittins divides ranks by it; absent: 1. More than 1 needs operate.',
+} as const;
+/** Of a registration, a line of a stream. */
+export const expectedMsSchema = {
+  type: 'number',
+  minimum: 0,
+  maximum: expectedMsMax,
+  description: 'CPU time that the caller expects it to use, for policy gittins.',
+} as const;
 export const functionNameSchema = { type: 'string', maxLength: 128, pattern: '^[-a-zA-Z0-9_.]+$' } as const;
 /** A platform's own name for its function, such as `guest/hello@0.0.1`. */
 const foreignNameSchema = { type: 'string', minLength: 1, maxLength: 256, pattern: visible } as const;
@@ -123,6 +138,7 @@ const functionFields = {
     maximum: sliceMaxMsMax,
     description: 'Most CPU time in FILTER for each invocation; S is never above it.',
   },
+  weight: weightSchema,
   uid: {
     ...userId,
     description: 'Its owner, and who it runs as; absent: who puts it. Another one needs operate.',
@@ -158,8 +174,8 @@ export const registrationSchema = {
       source: { ...sourceSchema, default: 'api' },
       functionName: foreignNameSchema,
       policy: policySchema,
-      weight: { type: 'number', exclusiveMinimum: 0 },
-      expectedMs: { type: 'number', minimum: 0 },
+      weight: weightSchema,
+      expectedMs: expectedMsSchema,
       sliceMaxMs: functionFields.sliceMaxMs,
       pid: { type: 'integer', minimum: 1, maximum: pidMax },
       startTime: {
@@ -216,7 +232,9 @@ const invocationFields = {
 const workerSchema = record(
   {
     worker: count,
-    invocation: record({ id: idSchema, source: sourceSchema, functionName: text, forMs: ms }),
+    invocation: record({ id: idSchema, source: sourceSchema, functionName: text, forMs: ms, rankMs: ms }, [
+      'rankMs',
+    ]),
   },
   ['invocation'],
 );
@@ -352,7 +370,7 @@ const resultSchema = record({
 export const sharedSchemas: readonly ({ readonly $id: string } & object)[] = [
   {
     $id: 'FunctionBody',
-    ...record(functionFields, ['memoryMaxBytes', 'pidsMax', 'policy', 'sliceMaxMs', 'uid', 'gid']),
+    ...record(functionFields, ['memoryMaxBytes', 'pidsMax', 'policy', 'sliceMaxMs', 'weight', 'uid', 'gid']),
   },
   { $id: 'RegistrationBody', ...registrationSchema },
   { $id: 'AcceptedBody', ...record({ id: idSchema, source: sourceSchema }) },

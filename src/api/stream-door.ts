@@ -12,7 +12,14 @@ import { type Client, type Clients, needs, requireRole } from './clients.js';
 import type { ApiContext } from './context.js';
 import { errorBody, guardedFailures } from './errors.js';
 import { type CheckLine, InvocationStream } from './invocation-stream.js';
-import { functionNameSchema, idSchema, policySchema, sharedSchemas, sourceSchema } from './schemas.js';
+import {
+  expectedMsSchema,
+  functionNameSchema,
+  idSchema,
+  policySchema,
+  sharedSchemas,
+  sourceSchema,
+} from './schemas.js';
 import { schemaCompiler } from './validation.js';
 
 export const streamPath = '/v1/stream';
@@ -30,6 +37,7 @@ const lineSchema = {
     source: sourceSchema,
     functionName: functionNameSchema,
     policy: policySchema,
+    expectedMs: expectedMsSchema,
     arrivedAtMs: { type: 'number', minimum: 0, maximum: 1e15 },
     bodyBase64: {
       type: 'string',

@@ -50,6 +50,7 @@ export interface InvokeOptions {
   readonly id?: string | undefined;
   readonly source?: string | undefined;
   readonly policy?: PolicyName | undefined;
+  readonly expectedMs?: number | undefined;
   /** An Instant in milliseconds: replay counts turnaround from the intended arrival. */
   readonly arrivedAtMs?: number | undefined;
 }
@@ -229,6 +230,7 @@ function invocation(
         'sfsd-id': options.id,
         'sfsd-source': options.source,
         'sfsd-policy': options.policy,
+        'sfsd-expected-ms': options.expectedMs === undefined ? undefined : String(options.expectedMs),
         'sfsd-arrived-at-ms': options.arrivedAtMs === undefined ? undefined : String(options.arrivedAtMs),
       }),
     },

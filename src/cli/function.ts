@@ -7,7 +7,7 @@ import type { FunctionBody } from '../contracts/http.js';
 import { type PolicyName, policyNames } from '../contracts/invocation.js';
 import { withClient } from './connect.js';
 import { type CliContext, commonOptions, daemonAddress, printJson, withDaemon, withJson } from './context.js';
-import { bytesText, parseBytes, parseCount, parseTimeMs, timeText } from './quantities.js';
+import { bytesText, parseBytes, parseCount, parseTimeMs, parseWithin, timeText } from './quantities.js';
 
 interface PutFlags {
   readonly command: string;
@@ -23,6 +23,7 @@ interface PutFlags {
   readonly uid?: number;
   readonly gid?: number;
   readonly sliceMax?: number;
+  readonly weight?: number;
 }
 
 export function addFunctionCommand(program: Command, context: CliContext): void {
@@ -55,6 +56,11 @@ function addPut(group: Command, context: CliContext): void {
     .option('--gid <gid>', 'the group that it runs in; needed with another uid', parseCount)
     .addOption(
       new Option('--policy <policy>', 'cfs opts out of FILTER (default: the daemon’s)').choices(policyNames),
+    )
+    .option(
+      '--weight <weight>',
+      'of its invocations under policy gittins, 0.01 to 100 (default: 1)',
+      parseWithin(0.01, 100),
     )
     .option(
       '--slice-max <time>',
@@ -120,7 +126,8 @@ function addDelete(group: Command, context: CliContext): void {
 
 /** Only what was asked for: the daemon fills in its configured defaults. */
 function definition(flags: PutFlags): Partial<FunctionBody> {
-  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy, sliceMax, uid, gid } = flags;
+  const { command, cwd, memory, pids, timeout, concurrency, outputMax, policy, sliceMax, weight, uid, gid } =
+    flags;
   return {
     command,
     args: flags.arg ?? [],
@@ -135,6 +142,7 @@ function definition(flags: PutFlags): Partial<FunctionBody> {
     ...(uid === undefined ? {} : { uid }),
     ...(gid === undefined ? {} : { gid }),
     ...(sliceMax === undefined ? {} : { sliceMaxMs: sliceMax }),
+    ...(weight === undefined ? {} : { weight }),
   };
 }
 
@@ -187,6 +195,7 @@ function facts(body: FunctionBody): string[][] {
     ['output', `at most ${bytesText(body.outputMaxBytes)}`],
     ['policy', body.policy ?? 'default'],
     ['runs as', body.uid === undefined ? 'who asks' : `uid ${body.uid}, gid ${body.gid}`],
+    ...(body.weight === undefined ? [] : [['weight', String(body.weight)]]),
     ['slice', body.sliceMaxMs === undefined ? 'S' : `at most ${timeText(body.sliceMaxMs)}`],
   ];
 }

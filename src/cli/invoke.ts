@@ -18,7 +18,7 @@ import {
   withDaemon,
   withJson,
 } from './context.js';
-import { bytesText, timeText } from './quantities.js';
+import { bytesText, parseTimeMs, timeText } from './quantities.js';
 
 interface InvokeFlags {
   readonly data?: string;
@@ -26,6 +26,7 @@ interface InvokeFlags {
   readonly async?: boolean;
   readonly policy?: PolicyName;
   readonly detail?: boolean;
+  readonly expected?: number;
   readonly id?: string;
 }
 
@@ -40,6 +41,7 @@ export function addInvokeCommand(program: Command, context: CliContext): void {
     .option('--file <path>', 'the body, from a file; - is standard input')
     .addOption(new Option('--async', 'do not wait: print the id at once').conflicts('detail'))
     .addOption(new Option('--policy <policy>', 'this run’s policy').choices(policyNames))
+    .option('--expected <time>', 'CPU time that it is expected to use, for policy gittins', parseTimeMs)
     .option('--detail', 'also print times, switches and memory (on standard error)')
     .option('--id <id>', 'the invocation’s id (default: one is made up)')
     .addHelpText(
@@ -65,7 +67,7 @@ interface Invoke {
 
 async function invoke(request: Invoke, context: CliContext): Promise<void> {
   const { client, name, flags, json } = request;
-  const options = { body: request.body, id: flags.id, policy: flags.policy };
+  const options = { body: request.body, id: flags.id, policy: flags.policy, expectedMs: flags.expected };
   if (flags.async === true) {
     const accepted = await client.invokeAsync(name, options);
     if (json) printJson(context, accepted);

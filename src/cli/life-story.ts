@@ -35,6 +35,8 @@ function sentence(decision: DecisionBody, body: ExplanationBody): string {
       return `Woken after ${microsecondsText(extra)} asleep: it queues again with ${microsecondsText(value)} of its slice left.`;
     case 'bypassed':
       return `Bypassed: it had waited ${microsecondsText(value)}, which is at least O x S = ${microsecondsText(extra)}. The host was overloaded, so the fair scheduler got it for good.`;
+    case 'preempted':
+      return `Preempted after ${used} of CPU: an invocation that is expected to be done sooner took its worker. It waits again.`;
     case 'denied':
       return 'Denied: the kernel did not let us make it real-time. The fair scheduler runs it; `sfsd doctor` shows why.';
     case 'paused':

@@ -14,7 +14,7 @@ import {
   withDaemon,
   withJson,
 } from './context.js';
-import { parseCount, parseTimeMs } from './quantities.js';
+import { parseCount, parseTimeMs, parseWithin } from './quantities.js';
 
 interface RegisterFlags {
   readonly pid: number;
@@ -23,6 +23,8 @@ interface RegisterFlags {
   readonly source?: string;
   readonly policy?: PolicyName;
   readonly sliceMax?: number;
+  readonly weight?: number;
+  readonly expected?: number;
 }
 
 export function addRegisterCommand(program: Command, context: CliContext): void {
@@ -35,12 +37,14 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
     .option('--source <source>', 'who tells of it (default: api)')
     .addOption(new Option('--policy <policy>', 'default: the daemon’s').choices(policyNames))
     .option('--slice-max <time>', 'most CPU time in FILTER, for example 50ms', parseTimeMs)
+    .option('--weight <weight>', 'under policy gittins, 0.01 to 100 (default: 1)', parseWithin(0.01, 100))
+    .option('--expected <time>', 'CPU time that it is expected to use, for policy gittins', parseTimeMs)
     .addHelpText(
       'after',
       '\nExamples:\n  sfsd register --pid 4711 --function resize\n  sfsd register --pid $! --function resize --id job-1 && wait && sfsd why job-1',
     )
     .action(async (flags: RegisterFlags) => {
-      const { pid, source, policy, sliceMax } = flags;
+      const { pid, source, policy, sliceMax, weight, expected } = flags;
       const id = flags.id ?? `${pid}-${randomBytes(4).toString('hex')}`;
       const [answer] = await withClient(daemonAddress(command, context), (client) =>
         client.register([
@@ -51,6 +55,8 @@ export function addRegisterCommand(program: Command, context: CliContext): void 
             ...(source === undefined ? {} : { source }),
             ...(policy === undefined ? {} : { policy }),
             ...(sliceMax === undefined ? {} : { sliceMaxMs: sliceMax }),
+            ...(weight === undefined ? {} : { weight }),
+            ...(expected === undefined ? {} : { expectedMs: expected }),
           },
         ]),
       );

@@ -20,7 +20,7 @@ interface ReplayFlags extends WorkloadFlags, AblationFlags {
 }
 
 /** The plain kernel first: a host that is not idle then shows before sfsd's own run. */
-const runOrder: readonly ReplayPolicy[] = ['cfs', 'sfs', 'fifo', 'rr'];
+const runOrder: readonly ReplayPolicy[] = ['cfs', 'sfs', 'gittins', 'fifo', 'rr'];
 const compared: readonly ReplayPolicy[] = ['cfs', 'sfs'];
 
 export function addReplayCommand(program: Command, context: CliContext): void {

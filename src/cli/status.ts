@@ -29,7 +29,9 @@ async function printStatus(context: CliContext, status: StatusBody): Promise<voi
   const head = `sfsd ${status.version}, pid ${status.pid}, up ${timeText(status.uptimeMs)}`;
   terminal.out(`${paint(terminal, 'bold', head)}${status.stopping ? ', stopping' : ''}\n\n`);
   terminal.out(textTable({ rows: facts(status), columns }));
-  terminal.out(`\n${textTable({ head: workerHead, rows: workerRows(status), right: [0, 1], columns })}`);
+  terminal.out(
+    `\n${textTable({ head: workerHead(status), rows: workerRows(status), right: [0, 1], columns })}`,
+  );
   const use = useRows(status);
   if (use.length > 0) terminal.out(`\n${textTable({ head: useHead, rows: use, right: [0, 1, 2], columns })}`);
 }
@@ -47,16 +49,27 @@ export function guardText({ guard }: StatusBody): string {
   return `${guard.state}, ${seen}, ${guard.stalls} stalls, ${guard.demoted} demoted, ${guard.restarts} restarts`;
 }
 
-export const workerHead = ['worker', 'for', 'function', 'invocation'] as const;
+/** With a rank where the policy has one. */
+export function workerHead(status: StatusBody): string[] {
+  const rank = isRanked(status) ? ['rank'] : [];
+  return ['worker', 'for', ...rank, 'function', 'invocation'];
+}
+
+function isRanked({ policy }: StatusBody): boolean {
+  return policy === 'gittins';
+}
 
 /** One row per FILTER worker. */
 export function workerRows(status: StatusBody): string[][] {
+  const rankOf = (rankMs: number | undefined) =>
+    isRanked(status) ? [rankMs === undefined ? '' : timeText(Math.max(0, rankMs))] : [];
   return status.workers.map(({ worker, invocation }) =>
     invocation === undefined
-      ? [String(worker), '', 'idle', '']
+      ? [String(worker), '', ...rankOf(undefined), 'idle', '']
       : [
           String(worker),
           timeText(invocation.forMs),
+          ...rankOf(invocation.rankMs),
           invocation.functionName,
           `${invocation.source}/${invocation.id}`,
         ],
@@ -73,7 +86,7 @@ function facts(status: StatusBody): string[][] {
     ['policy', status.policy],
     ['FFI', ffiText(status)],
     ['guard', guardText(status)],
-    ['slice S', timeText(status.sliceMs)],
+    ...(isRanked(status) ? [] : [['slice S', timeText(status.sliceMs)]]),
     ['queue', `${status.queueLength} waiting, ${status.blocked} blocked`],
     ['live', `${status.live} of at most ${status.liveMax}`],
     ['functions', `${status.functions.registered} registered, ${status.functions.running} running`],

@@ -72,6 +72,7 @@ export interface SfsdConfig {
     readonly sliceFixedMs: number;
     /** 0: bypass off. */
     readonly overloadFactor: number;
+    readonly agingMaxMs: number;
     readonly pollMs: number;
     readonly ioAware: boolean;
     /** At most 93. */

@@ -2,7 +2,7 @@
  * Registered functions and one run of them. functions/ implements `Launch`; api, burst, multiprocessing and replay are given it.
  */
 import type { InvocationKey, PolicyName } from './invocation.js';
-import type { Instant } from './time.js';
+import type { Duration, Instant } from './time.js';
 
 /** A registered function. Frozen once it is registered. */
 export interface FunctionSpec {
@@ -29,6 +29,8 @@ export interface FunctionSpec {
   readonly policy?: PolicyName;
   /** Most CPU time that an invocation of it may use in FILTER; absent: S alone counts. */
   readonly sliceMaxMs?: number;
+  /** Policy gittins divides its invocations' ranks by it; absent: 1. */
+  readonly weight?: number;
   /** Its owner, and who it runs as; `gid` goes with it. Absent: operators own it, and it runs as who asks. */
   readonly uid?: number;
   readonly gid?: number;
@@ -70,6 +72,8 @@ export interface LaunchRequest {
   readonly body: Uint8Array;
   /** Overrides the function's own policy: replay compares policies this way. */
   readonly policy?: PolicyName;
+  /** CPU time that the caller expects it to use, for policy gittins. */
+  readonly expected?: Duration;
   /** Whose request this is; the function runs as this user. */
   readonly credentials: Credentials;
   /** When the request reached us; now when absent. Turnaround and queue delay count from here. */

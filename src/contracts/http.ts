@@ -27,7 +27,7 @@
  * A synchronous invocation answers 200 only for exit code 0; otherwise 502 (SFSD_ERR_FUNCTION_FAILED), 504 on timeout, with
  * the function's stderr tail in the error body as `stderr` and the same headers:
  *   sfsd-invocation-id, sfsd-turnaround-ms, sfsd-cpu-ms, sfsd-exit
- * Request headers: `sfsd-id`, `sfsd-source` (default `api`), `sfsd-policy`, `sfsd-arrived-at-ms` (an Instant: replay only).
+ * Request headers: `sfsd-id`, `sfsd-source` (default `api`), `sfsd-policy`, `sfsd-expected-ms`, `sfsd-arrived-at-ms` (an Instant: replay only).
  */
 import type { FfiName } from './config.js';
 import type { PolicyName } from './invocation.js';
@@ -55,6 +55,8 @@ export interface FunctionBody {
   readonly outputMaxBytes: number;
   readonly policy?: PolicyName;
   readonly sliceMaxMs?: number;
+  /** For policy gittins; more than 1 needs `operate`. */
+  readonly weight?: number;
   /** Its owner, and who it runs as: in a request absent means the caller, and another uid needs `operate`. */
   readonly uid?: number;
   readonly gid?: number;
@@ -94,6 +96,8 @@ export interface StreamRequestBody {
   readonly source?: string;
   readonly functionName: string;
   readonly policy?: PolicyName;
+  /** CPU time that the caller expects it to use, for policy gittins. */
+  readonly expectedMs?: number;
   readonly arrivedAtMs?: number;
   /** Standard input; none when absent. */
   readonly bodyBase64?: string;
@@ -175,6 +179,8 @@ export interface StatusBody {
       readonly source: string;
       readonly functionName: string;
       readonly forMs: number;
+      /** Of policy gittins: CPU time that one completion is expected to cost from here; lower is better. */
+      readonly rankMs?: number;
     };
   }[];
   readonly queueLength: number;

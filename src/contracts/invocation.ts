@@ -16,9 +16,17 @@ export function invocationKey(value: number): InvocationKey {
   return value as InvocationKey;
 }
 
-/** `sfs` is the paper's policy; `cfs` leaves the invocation to the fair scheduler and only records it. */
-export type PolicyName = 'sfs' | 'cfs';
-export const policyNames: readonly PolicyName[] = ['sfs', 'cfs'];
+/**
+ * `sfs` is the paper's policy; `gittins` ranks by what a function's runs have used before; `cfs` leaves the invocation to the fair
+ * scheduler and only records it.
+ */
+export type PolicyName = 'sfs' | 'cfs' | 'gittins';
+export const policyNames: readonly PolicyName[] = ['sfs', 'cfs', 'gittins'];
+
+/** What requests may name where the daemon's default is this: SFS and CFS are one scheduler, Gittins is another. */
+export function policiesBeside(configured: PolicyName): readonly PolicyName[] {
+  return configured === 'gittins' ? ['gittins', 'cfs'] : ['sfs', 'cfs'];
+}
 
 /** What the scheduling plane needs to know of an invocation. */
 export interface Submission {

@@ -7,9 +7,9 @@ import type { Duration, Instant } from './time.js';
 
 /**
  * Under what a workload can be replayed on the real kernel. cfs: the plain fair scheduler. fifo: to completion, in the order of arrival,
- * on c cores. rr: all at once under SCHED_RR, by turns of the kernel's quantum.
+ * on c cores. rr: all at once under SCHED_RR, by turns of the kernel's quantum. sfs and gittins: the policies of scheduler/.
  */
-export const replayPolicies = ['fifo', 'rr', 'cfs', 'sfs'] as const;
+export const replayPolicies = ['fifo', 'rr', 'cfs', 'sfs', 'gittins'] as const;
 export type ReplayPolicy = (typeof replayPolicies)[number];
 
 export interface ReplayRequest {

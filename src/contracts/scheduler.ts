@@ -37,6 +37,8 @@ export interface SchedulerView {
   readonly blocked: number;
   /** One entry per FILTER worker: the key it holds, or 0 when idle. */
   readonly workers: ArrayLike<number>;
+  /** One entry per FILTER worker: rank of what it holds when it was looked at last, microseconds, lower is better. Absent: the policy has none. */
+  readonly ranks?: ArrayLike<number> | undefined;
   /** Whether the FILTER budget has stepped all promoted groups down right now. */
   readonly paused: boolean;
   /** Share of the current budget window used, 0 to 1. */
@@ -52,6 +54,7 @@ export const counterNames = [
   'blocks',
   'wakes',
   'bypasses',
+  'preemptions',
   'completions',
   'denials',
   'budgetPauses',
@@ -66,12 +69,13 @@ export type SchedulerCounters = Record<(typeof counterNames)[number], number>;
  *
  * kind       | cpuTime            | value                      | extra
  * -----------|--------------------|----------------------------|-------------------------------
- * arrived    | 0                  | S                          | queue length before it
- * promoted   | used so far        | slice left                 | queue delay
+ * arrived    | 0                  | S; Gittins: expected CPU   | queue length before it
+ * promoted   | used so far        | slice (Gittins: turn) left | queue delay
  * demoted    | used at demotion   | CPU time past the slice    | S that bound it
  * blocked    | used so far        | slice left                 | 0
  * woken      | used so far        | slice left                 | time blocked
  * bypassed   | used so far        | queue delay                | O x S
+ * preempted  | used so far        | 0                          | rank of the better one
  * denied     | used so far        | 0                          | 0
  * paused     | 0                  | FIFO time in the window    | 0       (key 0: the whole pool, or a pinned worker)
  * resumed    | 0                  | pause length               | 0       (key 0)
@@ -85,6 +89,7 @@ export type DecisionKind =
   | 'blocked'
   | 'woken'
   | 'bypassed'
+  | 'preempted'
   | 'denied'
   | 'paused'
   | 'resumed'
@@ -98,6 +103,7 @@ export const decisionKinds: readonly DecisionKind[] = [
   'blocked',
   'woken',
   'bypassed',
+  'preempted',
   'denied',
   'paused',
   'resumed',
@@ -150,6 +156,8 @@ export interface SfsParameters {
   readonly sliceFixed?: Duration;
   /** O (paper: 3); Infinity turns the bypass off. */
   readonly overloadFactor: number;
+  /** Gittins: who has waited for this long is served before all others. Absent: a minute. */
+  readonly agingMax?: Duration;
   /** 4 ms in the paper. */
   readonly pollInterval: Duration;
   /** SCHED_RR's quantum, where FILTER is SCHED_RR: in which order invocations go on after a pause. Absent: as they were picked up. */

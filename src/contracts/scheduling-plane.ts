@@ -29,6 +29,8 @@ export interface Reservation {
 
 export interface SchedulingPlane {
   readonly defaultPolicy: PolicyName;
+  /** What requests may name; its own first. */
+  readonly policies: readonly PolicyName[];
   now(): Instant;
   /**
    * Takes `count` places. Throws SFSD_ERR_QUEUE_FULL (bound on live invocations) or SFSD_ERR_STOPPING.
@@ -64,6 +66,8 @@ export interface WorkerStatus {
     readonly id: string;
     readonly functionName: string;
     readonly since: Instant;
+    /** Gittins; lower is better. */
+    readonly rank?: Duration;
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * What outlasts the daemon: registered functions, and asynchronous invocations that have not ended. store/ implements it over a file;
+ * What outlasts the daemon: registered functions, asynchronous invocations that have not ended, and what is believed of CPU times. store/ implements it over a file;
  * functions/, api/ and tests know no more than this.
  *
  * What a settled promise means: a function that was put or deleted is on the disk (it outlasts a power loss); an invocation that was
@@ -49,6 +49,17 @@ export interface LostInvocation extends AsyncInvocation {
   readonly fresh: boolean;
 }
 
+/** What is believed of the CPU time of a function, an application or the host: a weight for each bucket (scheduler/gittins). */
+export interface BeliefRow {
+  readonly name: string;
+  readonly weights: ArrayLike<number>;
+}
+
+export interface BeliefRows {
+  /** Each in place of the one of that name. Rejects with SFSD_ERR_STORE_FAILED. */
+  keep(rows: readonly BeliefRow[]): Promise<void>;
+}
+
 export interface StoreStatus {
   /** Absent: nothing outlasts this daemon. */
   readonly path?: string;
@@ -68,8 +79,11 @@ export interface Store {
   readonly storedFunctions: readonly FunctionRow[];
   /** Oldest first. */
   readonly lostInvocations: readonly LostInvocation[];
+  /** Those kept longest ago first. */
+  readonly storedBeliefs: readonly BeliefRow[];
   readonly functions: FunctionRows;
   readonly invocations: AsyncInvocations;
+  readonly beliefs: BeliefRows;
   status(): StoreStatus;
   /** Writes down what is under way. */
   close(): Promise<void>;

@@ -33,6 +33,7 @@ import { lockInstance } from './guard/instance-lock.js';
 import { createLogger } from './logger.js';
 import { PeerReader } from './peers.js';
 import { probePermission, reportPermission } from './permission.js';
+import { BeliefKeeper } from './plane/belief-keeper.js';
 import { type Scheduling, startScheduling } from './plane/scheduling.js';
 import { ProcessUsage, primeProcessUsage } from './process-usage.js';
 import { HostProcesses } from './processes.js';
@@ -127,6 +128,8 @@ async function start(
   const uid = process.getuid?.() ?? 0;
   const store = await openStore({ config: config.store, environment, uid, clock, log });
   releases.push('store', () => store.close());
+  const keeper = config.scheduler.policy === 'gittins' ? new BeliefKeeper(store, log) : undefined;
+  releases.push('beliefs', async () => keeper?.close());
   const tick = new SharedTick(tickMs);
   const accounts = new CpuAccounts({ libc, clock });
   const scheduling = await startScheduling({
@@ -137,6 +140,8 @@ async function start(
     permission,
     accounts,
     journal: guard.journal,
+    beliefs: keeper === undefined ? [] : store.storedBeliefs,
+    ...(keeper === undefined ? {} : { onEnded: keeper.ended.bind(keeper) }),
     ...(options.kernelModule === undefined ? {} : { kernelModule: options.kernelModule }),
     onLost: (error) => {
       log.fatal({ event: 'scheduling_thread_lost', reason: error.message });

@@ -30,6 +30,7 @@ const concurrencyMax = 32_768;
 const memoryMinBytes = 1024 * 1024;
 /** What S itself may be set to. */
 const sliceMaxMsBounds: Bounds = { min: 0.5, max: 60_000 };
+const weightBounds: Bounds = { min: 0.01, max: 100 };
 /** PID_MAX_LIMIT of 64-bit Linux. */
 const pidsMaxMax = 4_194_304;
 /** 2^32 - 1 means "no one" to the kernel. */
@@ -48,6 +49,7 @@ const fieldNames = new Set([
   'outputMaxBytes',
   'policy',
   'sliceMaxMs',
+  'weight',
   'uid',
   'gid',
 ]);
@@ -70,6 +72,7 @@ export function defineFunction(name: string, definition: unknown, defaults: Func
   const pidsMax = whole('pidsMax', { min: 1, max: pidsMaxMax });
   const policy = fields.policy();
   const sliceMaxMs = fields.number('sliceMaxMs', sliceMaxMsBounds);
+  const weight = fields.number('weight', weightBounds);
   const uid = whole('uid', { min: 0, max: idMax });
   const gid = whole('gid', { min: 0, max: idMax });
   fields.require((uid === undefined) === (gid === undefined), 'uid and gid: both or neither');
@@ -87,6 +90,7 @@ export function defineFunction(name: string, definition: unknown, defaults: Func
     ...(pidsMax === undefined ? {} : { pidsMax }),
     ...(policy === undefined ? {} : { policy }),
     ...(sliceMaxMs === undefined ? {} : { sliceMaxMs }),
+    ...(weight === undefined ? {} : { weight }),
     ...(uid === undefined || gid === undefined ? {} : { uid, gid }),
   };
   fields.require(textBytes(spec) <= textBytesMax, `command, args and env: more than ${textBytesMax} bytes`);

@@ -220,6 +220,8 @@ export class Launcher {
         group: { kind: 'process', pid: reply.pid, startTime: reply.startTime },
         ...(policy === undefined ? {} : { policy }),
         ...(spec.sliceMaxMs === undefined ? {} : { sliceMax: fromMs(spec.sliceMaxMs) }),
+        ...(spec.weight === undefined ? {} : { weight: spec.weight }),
+        ...(request.expected === undefined ? {} : { expected: request.expected }),
       },
       reservation,
     );

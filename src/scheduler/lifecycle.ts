@@ -28,25 +28,36 @@ import {
   duration,
   type Instant,
 } from '../contracts/time.js';
-
 import { FilterLane } from './filter-lane.js';
 import { FilterPool } from './filter-pool.js';
+import type { DurationHistory } from './gittins/duration-history.js';
 import { sliceRest } from './limits.js';
 import { type Life, Lives, noWorker } from './lives.js';
 import { newCounters } from './sfs-view.js';
 import { SlotRing } from './slot-ring.js';
 import { Turns } from './turns.js';
 
-export interface SfsPorts {
+export interface PolicyPorts {
   readonly clock: Clock;
   readonly kernel: Kernel;
   readonly log: DecisionLog;
+  /** Of earlier runs; absent: nothing is known yet. */
+  readonly history?: DurationHistory;
 }
 
-export class Lifecycle {
+/** The global queue, in whatever order a policy keeps it: slots of those that wait for a worker. */
+export interface GlobalQueue {
+  readonly length: number;
+  has(slot: number): boolean;
+  enqueue(slot: number): void;
+  /** It has been at the head before. */
+  enqueueFirst(slot: number): void;
+  remove(slot: number): void;
+}
+
+export class Lifecycle<Queue extends GlobalQueue = GlobalQueue> {
   readonly lives: Lives;
-  /** The global queue. */
-  readonly queue: SlotRing;
+  readonly queue: Queue;
   readonly blocked: SlotRing;
   /** Busy periods that do not count as arrivals yet, oldest first. */
   readonly uncounted: SlotRing;
@@ -59,13 +70,21 @@ export class Lifecycle {
   readonly #kernel: Kernel;
   readonly #log: DecisionLog;
   readonly #budgetRule: { readonly share: number; readonly window: Duration };
+  readonly #onEnd: ((life: Life, reason: EndReason) => void) | undefined;
 
-  constructor(ports: SfsPorts, parameters: SfsParameters) {
+  /** @param onEnd told of each end while the record is whole. */
+  constructor(
+    ports: PolicyPorts,
+    parameters: SfsParameters,
+    queue: Queue,
+    onEnd?: (life: Life, reason: EndReason) => void,
+  ) {
+    this.#onEnd = onEnd;
     this.#clock = ports.clock;
     this.#kernel = ports.kernel;
     this.#log = ports.log;
     this.lives = new Lives(parameters.liveMax);
-    this.queue = new SlotRing(parameters.liveMax);
+    this.queue = queue;
     this.blocked = new SlotRing(parameters.liveMax);
     this.uncounted = new SlotRing(parameters.liveMax);
     this.pool = new FilterPool(parameters.workers);
@@ -237,6 +256,15 @@ export class Lifecycle {
     }
   }
 
+  /** A better one takes its worker: stepped down before, it waits again, its delay counted from now. */
+  giveWay(life: Life, now: Instant, betterRank: number): void {
+    const worker = life.worker;
+    this.#move(life, 'queued');
+    life.waitsSince = now;
+    this.counters.preemptions += 1;
+    this.record('preempted', now, life, 0, betterRank, worker);
+  }
+
   bypass(life: Life, now: Instant, delay: Duration, limit: number): void {
     this.#move(life, 'fair');
     this.counters.bypasses += 1;
@@ -266,6 +294,7 @@ export class Lifecycle {
     this.record('ended', now, life, endReasons.indexOf(reason), lifeStates.indexOf(state));
     if (this.uncounted.has(life.slot)) this.uncounted.remove(life.slot);
     this.#move(life, 'fair');
+    this.#onEnd?.(life, reason);
     this.lives.close(life);
   }
 

@@ -4,7 +4,8 @@
  */
 import type { PolicyName } from '../contracts/invocation.js';
 import type { Scheduler, SfsParameters } from '../contracts/scheduler.js';
-import type { SfsPorts } from './lifecycle.js';
+import { GittinsScheduler } from './gittins/gittins.js';
+import type { PolicyPorts } from './lifecycle.js';
 import { SfsScheduler } from './sfs.js';
 
 export interface Policy extends Scheduler {
@@ -14,7 +15,7 @@ export interface Policy extends Scheduler {
   takeBack(): void;
 }
 
-type BuildPolicy = (ports: SfsPorts, parameters: SfsParameters) => Policy;
+type BuildPolicy = (ports: PolicyPorts, parameters: SfsParameters) => Policy;
 
 /**
  * Each invocation may name its own policy, so `cfs` is the same object with another default: invocations that name none are
@@ -23,8 +24,9 @@ type BuildPolicy = (ports: SfsPorts, parameters: SfsParameters) => Policy;
 const builders: Readonly<Record<PolicyName, BuildPolicy>> = {
   sfs: (ports, parameters) => new SfsScheduler(ports, parameters, 'sfs'),
   cfs: (ports, parameters) => new SfsScheduler(ports, parameters, 'cfs'),
+  gittins: (ports, parameters) => new GittinsScheduler(ports, parameters),
 };
 
-export function createScheduler(name: PolicyName, ports: SfsPorts, parameters: SfsParameters): Policy {
+export function createScheduler(name: PolicyName, ports: PolicyPorts, parameters: SfsParameters): Policy {
   return builders[name](ports, parameters);
 }

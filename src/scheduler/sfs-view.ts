@@ -5,13 +5,15 @@
 import type { SchedulerCounters, SchedulerView } from '../contracts/scheduler.js';
 import type { Clock, Duration } from '../contracts/time.js';
 import type { Lifecycle } from './lifecycle.js';
-import type { SliceEstimator } from './slice-estimator.js';
 
 export interface SfsParts {
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;
-  readonly estimator: SliceEstimator;
+  /** Says S now. */
+  readonly estimator: { readonly slice: Duration };
   readonly budgetWindow: Duration;
+  /** Absent: the policy has none. */
+  readonly ranks?: () => ArrayLike<number>;
 }
 
 export class SfsView implements SchedulerView {
@@ -41,6 +43,10 @@ export class SfsView implements SchedulerView {
     return this.#parts.lifecycle.pool.keys;
   }
 
+  get ranks(): ArrayLike<number> | undefined {
+    return this.#parts.ranks?.();
+  }
+
   get paused(): boolean {
     for (const lane of this.#parts.lifecycle.lanes) if (lane.paused) return true;
     return false;
@@ -67,6 +73,7 @@ export function newCounters(): SchedulerCounters {
     blocks: 0,
     wakes: 0,
     bypasses: 0,
+    preemptions: 0,
     completions: 0,
     denials: 0,
     budgetPauses: 0,

@@ -25,20 +25,18 @@
  */
 import { assert } from '../contracts/errors.js';
 import type { EndReason, InvocationKey, PolicyName, Submission } from '../contracts/invocation.js';
-import { invocationKey } from '../contracts/invocation.js';
 import type { Kernel } from '../contracts/kernel.js';
 import type { Admission, DecisionLog, SchedulerView, SfsParameters } from '../contracts/scheduler.js';
 import { after, between, type Clock, duration, type Instant, instant, noTime } from '../contracts/time.js';
-import type { FilterLane } from './filter-lane.js';
-import { Lifecycle, type SfsPorts } from './lifecycle.js';
+import { Admissions, type Entry } from './admissions.js';
+import { FilterPauses, poolKey } from './filter-pauses.js';
+import { Lifecycle, type PolicyPorts } from './lifecycle.js';
 import { never, sliceRest } from './limits.js';
-import { identityOf, type Life, noWorker } from './lives.js';
+import { type Life, noWorker } from './lives.js';
 import type { Policy } from './policies.js';
 import { SfsView } from './sfs-view.js';
 import { SliceEstimator } from './slice-estimator.js';
-
-/** The key of decisions about the whole pool. */
-const noKey = invocationKey(0);
+import { SlotRing } from './slot-ring.js';
 
 export class SfsScheduler implements Policy {
   readonly view: SchedulerView;
@@ -47,13 +45,14 @@ export class SfsScheduler implements Policy {
   readonly #log: DecisionLog;
   readonly #parameters: SfsParameters;
   readonly #policyDefault: PolicyName;
-  readonly #lifecycle: Lifecycle;
+  readonly #lifecycle: Lifecycle<SlotRing>;
   readonly #estimator: SliceEstimator;
+  readonly #admissions: Admissions;
+  readonly #pauses: FilterPauses;
   #pollAt: Instant = never;
-  #drained = false;
 
   /** @param policyDefault of invocations that name none: `cfs` leaves them to the fair scheduler. */
-  constructor(ports: SfsPorts, parameters: SfsParameters, policyDefault: PolicyName = 'sfs') {
+  constructor(ports: PolicyPorts, parameters: SfsParameters, policyDefault: PolicyName = 'sfs') {
     assert(parameters.workers >= 1 && parameters.window >= 1, 'there is a worker and a window');
     assert(parameters.budgetShare > 0 && parameters.budgetShare <= 1, 'the budget is a share');
     assert(parameters.pollInterval > 0 && parameters.liveMax >= 1, 'polls and live invocations are bounded');
@@ -62,8 +61,13 @@ export class SfsScheduler implements Policy {
     this.#log = ports.log;
     this.#parameters = parameters;
     this.#policyDefault = policyDefault;
-    this.#lifecycle = new Lifecycle(ports, parameters);
+    const lifecycle = new Lifecycle(ports, parameters, new SlotRing(parameters.liveMax));
+    this.#lifecycle = lifecycle;
     this.#estimator = new SliceEstimator(parameters);
+    this.#admissions = new Admissions(ports, { lifecycle, parameters }, (at, now) => {
+      if (this.#estimator.arrive(at)) this.#noteSlice(now);
+    });
+    this.#pauses = new FilterPauses(ports, lifecycle, (life, now) => this.#goOn(life, now));
     this.view = new SfsView({
       clock: this.#clock,
       lifecycle: this.#lifecycle,
@@ -73,7 +77,7 @@ export class SfsScheduler implements Policy {
   }
 
   submit(submission: Submission): Admission {
-    return this.#admit(submission, 'arrival');
+    return this.#admit(submission, 'process');
   }
 
   begin(submission: Submission): Admission {
@@ -84,17 +88,17 @@ export class SfsScheduler implements Policy {
     const life = this.#lifecycle.lives.find(key);
     if (life === undefined) return;
     const now = this.#clock.now();
-    this.#countDue(now);
+    this.#admissions.countDue(now);
     this.#lifecycle.end(life, reason, now);
   }
 
   tick(): Instant | undefined {
     const now = this.#clock.now();
-    this.#countDue(now);
-    this.#endPauses(now);
+    this.#admissions.countDue(now);
+    this.#pauses.end(now);
     this.#endSlices(now);
     if (now >= this.#pollAt) this.#poll(now);
-    this.#startPauses(now);
+    this.#pauses.start(now);
     this.#fill(now);
     return this.#nextDue(now);
   }
@@ -119,18 +123,15 @@ export class SfsScheduler implements Policy {
 
   drain(): void {
     const now = this.#clock.now();
-    const { pool, lives, lanes } = this.#lifecycle;
-    this.#drained = true;
+    const { pool, lives } = this.#lifecycle;
+    this.#admissions.close();
     // All demotions first: they are what the host waits for.
     for (let worker = 0; worker < pool.size; worker += 1) {
       const life = pool.held(worker);
       if (life?.charging) this.#lifecycle.stepDown(life);
     }
     for (const life of lives.all()) this.#lifecycle.end(life, 'cancelled', now);
-    for (const lane of lanes) {
-      lane.paused = false;
-      lane.pausedUntil = never;
-    }
+    this.#pauses.forget();
     this.#pollAt = never;
   }
 
@@ -145,72 +146,26 @@ export class SfsScheduler implements Policy {
 
   // Arrivals
 
-  #admit(submission: Submission, kind: 'arrival' | 'busyPeriod'): Admission {
-    const { lives, queue, counters } = this.#lifecycle;
-    if (lives.find(submission.key) !== undefined) return 'duplicate';
-    if (this.#drained || lives.full) return 'full';
+  #admit(submission: Submission, entry: Entry): Admission {
     const now = this.#clock.now();
-    this.#countDue(now);
-    const identity = identityOf(submission.group);
-    const attached = this.#attach(submission, identity, kind, now);
-    if (attached !== 'ok') return attached;
-
-    const arrivedAt = instant(Math.min(submission.arrivedAt, now));
-    const life = lives.open(submission, identity, arrivedAt);
-    life.attached = true;
+    const life = this.#admissions.take(submission, entry, now);
+    if (typeof life === 'string') return life;
+    const { queue, counters } = this.#lifecycle;
     this.#lifecycle.record('arrived', now, life, this.#estimator.slice, queue.length);
     if ((submission.policy ?? this.#policyDefault) === 'cfs') {
       counters.arrivals += 1;
       this.#lifecycle.leaveFair(life);
       return 'ok';
     }
-    if (kind === 'busyPeriod') this.#countLater(life, now);
-    else this.#countArrival(arrivedAt, now);
+    this.#admissions.count(life, entry, now);
     queue.enqueue(life.slot);
     return 'ok';
-  }
-
-  /** A group that another live invocation names is rebound: that one ends here, and its attachment goes over. */
-  #attach(
-    submission: Submission,
-    identity: string,
-    kind: 'arrival' | 'busyPeriod',
-    now: Instant,
-  ): ReturnType<Kernel['attach']> {
-    const former = this.#lifecycle.lives.ownerOf(identity);
-    const rebound = former?.attached === true;
-    const reason = kind === 'busyPeriod' ? 'completed' : 'cancelled';
-    if (former !== undefined) this.#lifecycle.end(former, reason, now, 'keepAttached');
-    const attached = this.#kernel.attach(submission.group, submission.key);
-    if (attached !== 'ok' && rebound) this.#kernel.release(submission.group);
-    return attached;
-  }
-
-  #countLater(life: Life, now: Instant): void {
-    life.countsAt = after(now, this.#parameters.arrivalAfter);
-    this.#lifecycle.uncounted.enqueue(life.slot);
-  }
-
-  /** Counts the busy periods that have run for arrivalAfter by now, at the time when each had. */
-  #countDue(now: Instant): void {
-    const { uncounted, lives } = this.#lifecycle;
-    while (uncounted.length > 0) {
-      const life = lives.at(uncounted.first);
-      if (life.countsAt > now) return;
-      uncounted.remove(life.slot);
-      this.#countArrival(life.countsAt, now);
-    }
-  }
-
-  #countArrival(at: Instant, now: Instant): void {
-    this.#lifecycle.counters.arrivals += 1;
-    if (this.#estimator.arrive(at)) this.#noteSlice(now);
   }
 
   #noteSlice(now: Instant): void {
     this.#lifecycle.counters.sliceUpdates += 1;
     const { slice, meanGap } = this.#estimator;
-    this.#log.record('sliced', now, noKey, noWorker, noTime, slice, meanGap);
+    this.#log.record('sliced', now, poolKey, noWorker, noTime, slice, meanGap);
   }
 
   // Pick-ups
@@ -218,23 +173,10 @@ export class SfsScheduler implements Policy {
   #fill(now: Instant): void {
     const { queue, lives } = this.#lifecycle;
     while (queue.length > 0) {
-      const place = this.#openPlace(now);
+      const place = this.#pauses.openPlace(now);
       if (place < 0) return;
       this.#pickUp(lives.at(queue.first), now, place);
     }
-  }
-
-  /** Place of an idle worker, one whose lane may be FIFO now if there is one; -1: all are held. */
-  #openPlace(now: Instant): number {
-    const { pool } = this.#lifecycle;
-    let inPause = -1;
-    for (let place = pool.idleCount - 1; place >= 0; place -= 1) {
-      const lane = this.#lifecycle.laneOf(pool.idleAt(place));
-      if (!lane.paused && lane.budget.exhausted(now, this.#kernel.overhead())) this.#pause(lane, now);
-      if (!lane.paused) return place;
-      inPause = place;
-    }
-    return inPause;
   }
 
   #pickUp(life: Life, now: Instant, place: number): void {
@@ -338,56 +280,6 @@ export class SfsScheduler implements Policy {
     if (state === 'gone') this.#lifecycle.end(life, 'exited', now);
     else if (state === 'runnable') this.#lifecycle.wake(life, now);
     else blocked.enqueue(blocked.dequeue());
-  }
-
-  // The budget
-
-  #startPauses(now: Instant): void {
-    for (const lane of this.#lifecycle.lanes) if (now >= lane.budget.pauseAt) this.#pause(lane, now);
-  }
-
-  #endPauses(now: Instant): void {
-    for (const lane of this.#lifecycle.lanes) if (now >= lane.pausedUntil) this.#endPause(lane, now);
-  }
-
-  #pause(lane: FilterLane, now: Instant): void {
-    const { pool, counters } = this.#lifecycle;
-    const used = lane.budget.used(now);
-    for (let worker = 0; worker < pool.size; worker += 1) {
-      if (this.#lifecycle.laneOf(worker) !== lane) continue;
-      const life = pool.held(worker);
-      if (life?.promoted) this.#lifecycle.pause(life);
-    }
-    lane.paused = true;
-    lane.pausedSince = this.#clock.now();
-    lane.pausedUntil = after(lane.pausedSince, lane.budget.gap);
-    counters.budgetPauses += 1;
-    this.#log.record('paused', now, noKey, this.#workerOf(lane), noTime, used, 0);
-  }
-
-  /** Not before the fair scheduler has had its gap. */
-  #endPause(lane: FilterLane, now: Instant): void {
-    const missing = lane.budget.missing(now, this.#kernel.overhead());
-    if (missing > 0) lane.pausedUntil = after(now, missing);
-    else this.#resume(lane, now);
-  }
-
-  #resume(lane: FilterLane, now: Instant): void {
-    const { lives, turns } = this.#lifecycle;
-    const length = between(lane.pausedSince, now);
-    lane.paused = false;
-    lane.pausedUntil = never;
-    this.#log.record('resumed', now, noKey, this.#workerOf(lane), noTime, length, 0);
-    for (let left = turns.length; left > 0; left -= 1) {
-      const life = lives.at(turns.rotate());
-      if (this.#lifecycle.laneOf(life.worker) !== lane) continue;
-      if (life.charging) this.#lifecycle.resume(life, now);
-      else this.#goOn(life, now);
-    }
-  }
-
-  #workerOf(lane: FilterLane): number {
-    return this.#lifecycle.pinned ? this.#lifecycle.lanes.indexOf(lane) : noWorker;
   }
 
   #nextDue(now: Instant): Instant | undefined {

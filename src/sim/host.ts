@@ -3,6 +3,7 @@
  *
  *   name    upper class          who is in it               policy object
  *   sfs     TurnQueue, FIFO      what SFS promotes          the daemon's own
+ *   gittins TurnQueue, FIFO      what it promotes           the daemon's own
  *   cfs     (nobody)                                        none
  *   fifo    TurnQueue, FIFO      everybody                  none
  *   rr      TurnQueue, quantum   everybody                  none
@@ -26,8 +27,8 @@ import { type SimulatedRequest, Task } from './task.js';
 import type { LowerClass, TaskClass } from './task-class.js';
 import { TurnQueue } from './turn-queue.js';
 
-export type SimulatedPolicy = 'cfs' | 'fifo' | 'rr' | 'srtf' | 'sfs';
-export const simulatedPolicies: readonly SimulatedPolicy[] = ['cfs', 'fifo', 'rr', 'srtf', 'sfs'];
+export type SimulatedPolicy = 'cfs' | 'fifo' | 'rr' | 'srtf' | 'sfs' | 'gittins';
+export const simulatedPolicies: readonly SimulatedPolicy[] = ['cfs', 'fifo', 'rr', 'srtf', 'sfs', 'gittins'];
 
 export interface HostOptions {
   readonly policy: SimulatedPolicy;
@@ -63,15 +64,17 @@ export class Host {
   constructor(options: HostOptions, onEnd: (task: Task) => void) {
     const fair = fairClassOf(options.fair, options.cores);
     this.#machine = new Machine({ fair, upper: upperClassOf(options, fair) });
-    this.#everyoneOnTop = options.policy !== 'sfs' && options.policy !== 'cfs';
+    const { policy } = options;
+    const driven = policy === 'sfs' || policy === 'gittins';
+    this.#everyoneOnTop = !driven && policy !== 'cfs';
     this.#faults = new Faults(options.faults, options.draw);
     this.#onEnd = onEnd;
-    if (options.policy !== 'sfs') return;
+    if (!driven) return;
     const clock: Clock = { now: () => instant(this.#machine.time) };
     this.#invariants = options.checked ? new Invariants(options) : undefined;
     const log = this.#invariants?.watch(options.log ?? noLog) ?? options.log ?? noLog;
     const kernel = new SimulatedKernel(this.#machine, this.#faults, options.observationLag);
-    this.#scheduler = createScheduler('sfs', { clock, kernel, log }, options.parameters);
+    this.#scheduler = createScheduler(policy, { clock, kernel, log }, options.parameters);
     this.#plane = new Plane({
       scheduler: this.#scheduler,
       faults: this.#faults,

@@ -1,10 +1,10 @@
 /**
- * What must hold of SFS whatever happens, checked after every step of a host from what the machine and the decisions say:
+ * What must hold of a policy whatever happens, checked after every step of a host from what the machine and the decisions say:
  *
  *   - a worker holds at most one invocation, and no invocation is held twice
  *   - no invocation is lost: each is submitted, known to the policy, or has ended
  *   - what is promoted is held by a worker, so at most as many as there are workers
- *   - none is charged more than its slice and one poll interval (and what timers came late by)
+ *   - under SFS none is charged more than its slice and one poll interval (and what timers came late by)
  *   - in every window of the budget FILTER is busy for at most its share (and what timers came late by)
  */
 import { assert } from '../contracts/errors.js';
@@ -15,6 +15,7 @@ import { keyOf } from './plane.js';
 import type { Task } from './task.js';
 
 export interface CheckedRun {
+  readonly policy: string;
   readonly parameters: SfsParameters;
   readonly faults: FaultRule;
   readonly tickLateness: Duration;
@@ -45,7 +46,8 @@ export class Invariants {
   watch(log: DecisionLog): DecisionLog {
     return {
       record: (kind, at, key, worker, cpuTime, value, extra) => {
-        if (kind === 'promoted' && !this.#sliceBounds.has(key)) this.#sliceBounds.set(key, value);
+        const isSlice = kind === 'promoted' && this.#run.policy === 'sfs';
+        if (isSlice && !this.#sliceBounds.has(key)) this.#sliceBounds.set(key, value);
         if (kind === 'ended') {
           assert(this.#known.delete(key), `${key} ends once`);
           this.#sliceBounds.delete(key);

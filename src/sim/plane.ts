@@ -56,7 +56,7 @@ export class Plane {
     for (const task of this.#submissions.splice(0)) {
       const admission = scheduler.submit({
         key: keyOf(task),
-        functionName: 'simulated',
+        functionName: task.functionName,
         group: task.group,
         arrivedAt: task.arrivedAt,
       });

@@ -16,6 +16,7 @@ export interface SimulatedSleep {
 }
 
 export interface SimulatedRequest {
+  readonly functionName: string;
   readonly arrival: Duration;
   /** CPU time it needs. Above 0. */
   readonly demand: Duration;
@@ -32,6 +33,7 @@ export const weightNormal = 1;
 export class Task {
   /** Of its request in the run. */
   readonly index: number;
+  readonly functionName: string;
   readonly arrivedAt: Instant;
   readonly demand: number;
   readonly sleeps: readonly SimulatedSleep[];
@@ -69,6 +71,7 @@ export class Task {
 
   constructor(index: number, request: SimulatedRequest, arrivedAt: Instant) {
     this.index = index;
+    this.functionName = request.functionName;
     this.arrivedAt = arrivedAt;
     this.demand = request.demand;
     this.sleeps = request.sleeps;

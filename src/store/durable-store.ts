@@ -10,6 +10,8 @@ import { reasonOf, SfsdError } from '../contracts/errors.js';
 import type {
   AsyncInvocation,
   AsyncInvocations,
+  BeliefRow,
+  BeliefRows,
   FunctionRow,
   FunctionRows,
   InvocationName,
@@ -40,8 +42,10 @@ export interface DurableStoreOptions {
 export class DurableStore implements Store {
   readonly storedFunctions: readonly FunctionRow[];
   readonly lostInvocations: readonly LostInvocation[];
+  readonly storedBeliefs: readonly BeliefRow[];
   readonly functions: FunctionRows;
   readonly invocations: AsyncInvocations;
+  readonly beliefs: BeliefRows;
   readonly #options: DurableStoreOptions;
   readonly #worker: Worker;
   readonly #queue: ChangeQueue;
@@ -58,6 +62,7 @@ export class DurableStore implements Store {
     this.#worker = worker;
     this.#setAside = opened.contents.setAside;
     this.storedFunctions = opened.contents.functions;
+    this.storedBeliefs = opened.contents.beliefs;
     const freshAt = opened.atUnixMs;
     this.lostInvocations = opened.contents.lost.map((row) => this.#lostInvocation(row, freshAt));
     const send = (message: ToStore) => worker.postMessage(message);
@@ -75,6 +80,7 @@ export class DurableStore implements Store {
     worker.once('exit', () => this.#lose('its thread ended'));
     this.functions = this.#functionRows();
     this.invocations = this.#asyncInvocations();
+    this.beliefs = { keep: (rows) => this.#queue.add({ kind: 'keep', rows }) };
   }
 
   /** Throws SFSD_ERR_STORE_UNUSABLE, SFSD_ERR_STORE_IN_USE or SFSD_ERR_STORE_NEWER. */

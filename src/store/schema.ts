@@ -36,6 +36,12 @@ const steps: readonly string[] = [
      refused_at INTEGER NOT NULL,
      reason TEXT NOT NULL
    ) STRICT;`,
+  // 3: what is believed of CPU times; weights are 32-bit floats, little-endian, one for each bucket.
+  `CREATE TABLE beliefs (
+     sequence INTEGER PRIMARY KEY,
+     name TEXT NOT NULL UNIQUE,
+     weights BLOB NOT NULL
+   ) STRICT;`,
 ];
 
 export const schemaVersion = steps.length;

@@ -11,7 +11,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { assert, reasonOf, SfsdError } from '../contracts/errors.js';
-import type { FunctionRow } from '../contracts/store.js';
+import type { BeliefRow, FunctionRow } from '../contracts/store.js';
 import { setFileAside } from './damaged-file.js';
 import { isForeign, migrate, schemaVersion, versionOf } from './schema.js';
 import { faultOf, openSqlite, type SqliteDatabase, sqliteReason } from './sqlite.js';
@@ -41,12 +41,15 @@ export type StoreChange =
   | { readonly kind: 'delete'; readonly name: string }
   | { readonly kind: 'setAside'; readonly name: string; readonly reason: string; readonly at: number }
   | { readonly kind: 'begin'; readonly row: InvocationRow }
-  | { readonly kind: 'end'; readonly source: string; readonly id: string };
+  | { readonly kind: 'end'; readonly source: string; readonly id: string }
+  | { readonly kind: 'keep'; readonly rows: readonly BeliefRow[] };
 
 export interface StoreContents {
   readonly functions: readonly FunctionRow[];
   /** Oldest first. */
   readonly lost: readonly LostRow[];
+  /** Those kept longest ago first. */
+  readonly beliefs: readonly BeliefRow[];
   /** Where a damaged file went. */
   readonly setAside?: string;
   /** Why `lost` could not be written down: the next start will tell of them again. */
@@ -74,6 +77,7 @@ export class StoreFile {
       this.contents = {
         functions: this.#statements.functions(),
         lost: this.#statements.lost(options),
+        beliefs: this.#statements.beliefs(),
         ...(setAside === undefined ? {} : { setAside }),
         ...(unwritten === undefined ? {} : { lostUnwritten: unwritten }),
       };
@@ -85,7 +89,7 @@ export class StoreFile {
 
   /** All of it or, when it throws SFSD_ERR_STORE_FAILED, nothing. */
   apply(changes: readonly StoreChange[]): void {
-    const durable = changes.some(({ kind }) => kind !== 'begin' && kind !== 'end');
+    const durable = changes.some(({ kind }) => kind !== 'begin' && kind !== 'end' && kind !== 'keep');
     try {
       this.#database.pragma(`synchronous = ${durable ? 'FULL' : 'NORMAL'}`);
       this.#database.transaction(() => {

@@ -1,12 +1,14 @@
 /**
  * The statements of the store, prepared once. Each change is one statement or two; transactions are the caller's.
  */
-import type { FunctionRow } from '../contracts/store.js';
+import type { BeliefRow, FunctionRow } from '../contracts/store.js';
 import type { SqliteDatabase, SqliteStatement } from './sqlite.js';
 import type { LostRow, StoreChange } from './store-file.js';
 
 /** Rows kept of those that could not be used. */
 const refusedMax = 1000;
+/** As many as a daemon has in mind, and their priors. */
+const beliefsMax = 20_000;
 
 export class StoreStatements {
   readonly #put: SqliteStatement;
@@ -17,7 +19,10 @@ export class StoreStatements {
   readonly #end: SqliteStatement;
   readonly #markLost: SqliteStatement;
   readonly #dropLost: SqliteStatement;
+  readonly #keep: SqliteStatement;
+  readonly #dropBeliefs: SqliteStatement;
   readonly #functions: SqliteStatement;
+  readonly #beliefs: SqliteStatement;
   readonly #lost: SqliteStatement;
 
   constructor(database: SqliteDatabase) {
@@ -43,6 +48,11 @@ export class StoreStatements {
     this.#dropLost = prepare(
       'DELETE FROM invocations WHERE sequence <= (SELECT sequence FROM invocations ORDER BY sequence DESC LIMIT 1 OFFSET ?)',
     );
+    this.#keep = prepare('INSERT OR REPLACE INTO beliefs (name, weights) VALUES (?, ?)');
+    this.#dropBeliefs = prepare(
+      `DELETE FROM beliefs WHERE sequence <= (SELECT sequence FROM beliefs ORDER BY sequence DESC LIMIT 1 OFFSET ${beliefsMax})`,
+    );
+    this.#beliefs = prepare('SELECT name, weights FROM beliefs ORDER BY sequence');
     this.#functions = prepare(
       'SELECT name, definition, created_at AS createdAtUnixMs FROM functions ORDER BY name',
     );
@@ -74,6 +84,10 @@ export class StoreStatements {
       case 'end':
         this.#end.run(change.source, change.id);
         break;
+      case 'keep':
+        for (const { name, weights } of change.rows) this.#keep.run(name, blobOf(weights));
+        this.#dropBeliefs.run();
+        break;
     }
   }
 
@@ -87,7 +101,26 @@ export class StoreStatements {
     return this.#functions.all() as FunctionRow[];
   }
 
+  beliefs(): readonly BeliefRow[] {
+    const rows = this.#beliefs.all() as { readonly name: string; readonly weights: Buffer }[];
+    return rows.map(({ name, weights }) => ({ name, weights: floatsOf(weights) }));
+  }
+
   lost({ now, lostMax }: { readonly now: number; readonly lostMax: number }): readonly LostRow[] {
     return this.#lost.all(now, lostMax) as LostRow[];
   }
+}
+
+const floatBytes = 4;
+
+function blobOf(weights: ArrayLike<number>): Buffer {
+  const blob = Buffer.alloc(weights.length * floatBytes);
+  for (let at = 0; at < weights.length; at += 1) blob.writeFloatLE(weights[at] ?? 0, at * floatBytes);
+  return blob;
+}
+
+function floatsOf(blob: Buffer): Float32Array {
+  return Float32Array.from({ length: Math.floor(blob.length / floatBytes) }, (_, at) =>
+    blob.readFloatLE(at * floatBytes),
+  );
 }

@@ -190,7 +190,7 @@ t.test('wrong items are all named, and none of the list is registered', async (t
       { ...good, tids: Array.from({ length: 257 }, (_, index) => index + 1) },
       '/tids must NOT have more than 256',
     ],
-    [{ ...good, weight: 0 }, '/weight must be > 0'],
+    [{ ...good, weight: 0 }, '/weight must be >= 0.01'],
     [{ ...good, expectedMs: -1 }, '/expectedMs must be >= 0'],
     [{ ...good, policy: 'rr' }, '/policy must be one of sfs, cfs'],
     [{ ...good, id: '' }, '/id must NOT have fewer than 1'],

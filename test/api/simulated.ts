@@ -42,6 +42,7 @@ interface Entry {
 
 export class SimulatedPlane implements SchedulingPlane {
   readonly defaultPolicy = 'sfs';
+  readonly policies = ['sfs', 'cfs'] as const;
   readonly registered: NewInvocation[] = [];
   readonly #entries = new Map<string, Entry>();
   readonly #byKey = new Map<InvocationKey, Entry>();
@@ -155,6 +156,7 @@ export class SimulatedPlane implements SchedulingPlane {
         blocks: 4,
         wakes: 5,
         bypasses: 6,
+        preemptions: 0,
         completions: 7,
         denials: 8,
         budgetPauses: 9,

@@ -1,28 +1,10 @@
 /**
  * Lines 1 and 4: the real replay, by the command that users run. CFS and SFS are compared within one run of it; another run has
  * another seed, so the median is over workloads too.
- *
- *   sfsd replay --durations table --scale 0.5 --count 400 --gaps poisson --load 1 --cores 2 --seed N --json --out FOLDER
- *
- * Figures are read from its summary.json.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { RunSummary, Summary } from '../../src/trace/replay/comparison.js';
-import { BoundedChild, childFailed, root } from './bounded-child.js';
-import {
-  atLeast,
-  atMost,
-  type Bound,
-  below,
-  type Figure,
-  type Measure,
-  type MeasureContext,
-} from './measure.js';
-
-const cores = 2;
-const lifeMaxMs = 240_000;
+import { atLeast, atMost, type Bound, below, type Figure, type Measure } from './measure.js';
+import { figure, lost, meanText, realReplay } from './real-replay.js';
 
 interface Workload {
   readonly name: string;
@@ -46,47 +28,11 @@ export const replayMeasure: Measure = {
     const figures: Figure[] = [];
     for (const workload of context.short ? workloads.slice(0, 1) : workloads) {
       context.say(`replay: ${workload.name}, seed ${context.seed}`);
-      figures.push(...figuresOf(workload, await replay(context, workload)));
+      figures.push(...figuresOf(workload, await realReplay(context, workload)));
     }
     return figures;
   },
 };
-
-async function replay(context: MeasureContext, { gaps, load }: Workload): Promise<Summary> {
-  const folder = mkdtempSync(join(tmpdir(), 'sfsd-bench-'));
-  const size = context.short ? { count: 20, scale: 0.05 } : { count: 400, scale: 0.5 };
-  const options = {
-    durations: 'table',
-    scale: size.scale,
-    count: size.count,
-    gaps,
-    load,
-    cores: Math.min(cores, context.cores),
-    seed: context.seed,
-    out: folder,
-  };
-  try {
-    const child = new BoundedChild({
-      command: join(root, 'bin', 'sfsd'),
-      args: [
-        'replay',
-        '--json',
-        ...Object.entries(options).flatMap(([key, value]) => [`--${key}`, String(value)]),
-      ],
-      lifeMaxMs,
-    });
-    const end = await child.ended;
-    // 1: it ran, and some requests did not complete; the summary says how many.
-    if (end.code !== 0 && end.code !== 1) throw childFailed('sfsd replay', end);
-    try {
-      return JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as Summary;
-    } catch {
-      throw childFailed('sfsd replay', end);
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
 
 function figuresOf(workload: Workload, summary: Summary): readonly Figure[] {
   const { comparison, cfs, sfs, ideal } = summary;
@@ -142,22 +88,4 @@ function daemonFigures({ name, whole }: Workload, sfs: RunSummary | null): reado
       note: `control ${percent(cpu?.control)?.toFixed(2)}, spawner ${percent(cpu?.spawner)?.toFixed(2)}`,
     }),
   ];
-}
-
-function figure(
-  line: number,
-  name: string,
-  value: number | null | undefined,
-  unit: string,
-  rest: Pick<Figure, 'bound' | 'across' | 'note'>,
-): Figure {
-  return { line, name, value: value ?? Number.NaN, unit, ...rest };
-}
-
-function lost(run: RunSummary | null): number {
-  return run === null ? Number.NaN : run.counts.requested - run.counts.completed;
-}
-
-function meanText(of: { readonly mean: number } | null | undefined): string {
-  return of?.mean.toFixed(1) ?? '-';
 }

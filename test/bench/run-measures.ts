@@ -5,6 +5,7 @@
 import { reasonOf } from '../../src/contracts/errors.js';
 import { ffiMeasure } from './ffi.js';
 import { fullMeasure } from './full.js';
+import { gittinsMeasure } from './gittins.js';
 import { launchMeasure } from './launch.js';
 import { combine, type Figure, type Measure, type MeasureContext, type Row } from './measure.js';
 import { pollMeasure } from './poll.js';
@@ -17,6 +18,7 @@ import { traceMeasure } from './trace.js';
 /** In the order of the lines. */
 export const measures: readonly Measure[] = [
   replayMeasure,
+  gittinsMeasure,
   sliceMeasure,
   fullMeasure,
   pollMeasure,

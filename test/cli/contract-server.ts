@@ -50,6 +50,7 @@ export const statusBody: StatusBody = {
     blocks: 12,
     wakes: 11,
     bypasses: 6,
+    preemptions: 0,
     completions: 393,
     denials: 0,
     budgetPauses: 5,

@@ -156,7 +156,11 @@ t.test(
 
 t.test('a task alone on a core has one turn; two that share it have one a slice', async (t) => {
   const task = (index: number): Task =>
-    new Task(index, { arrival: duration(0), demand: duration(10_000), sleeps: [] }, instant(0));
+    new Task(
+      index,
+      { functionName: 'f', arrival: duration(0), demand: duration(10_000), sleeps: [] },
+      instant(0),
+    );
   const finished = (tasks: readonly Task[]): readonly number[] => {
     const fair = new EevdfFair({ slice: 1000, switchCost: 0, balanceInterval: 4000 }, 1);
     const machine = new Machine({

@@ -33,6 +33,7 @@ export const burnPath = `${build}burn`;
 /** Accepts everything, schedules nothing, and remembers who is live. */
 export class RecordingPlane implements SchedulingPlane {
   readonly defaultPolicy = 'sfs';
+  readonly policies = ['sfs', 'cfs'] as const;
   readonly registered: NewInvocation[] = [];
   readonly ended: { readonly key: InvocationKey; readonly reason: EndReason }[] = [];
   readonly #clock: Clock;

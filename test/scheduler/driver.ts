@@ -15,6 +15,10 @@ export interface SubmitOptions {
   readonly policy?: PolicyName;
   readonly arrivedAt?: Instant;
   readonly sliceMax?: Duration;
+  /** Default: `f`. */
+  readonly functionName?: string;
+  readonly weight?: number;
+  readonly expected?: Duration;
   readonly entry?: 'submit' | 'begin';
   /** Default: the next one. */
   readonly key?: number;
@@ -63,11 +67,13 @@ export class Driver {
     const key = invocationKey(options.key ?? this.#keys);
     const outcome = this.scheduler[options.entry ?? 'submit']({
       key,
-      functionName: 'f',
+      functionName: options.functionName ?? 'f',
       group,
       arrivedAt: options.arrivedAt ?? this.now,
       ...(options.policy === undefined ? {} : { policy: options.policy }),
       ...(options.sliceMax === undefined ? {} : { sliceMax: options.sliceMax }),
+      ...(options.weight === undefined ? {} : { weight: options.weight }),
+      ...(options.expected === undefined ? {} : { expected: options.expected }),
     });
     if (outcome === 'ok') this.#groups.set(key, group);
     this.tick();

@@ -35,7 +35,7 @@ interface Variant {
 }
 
 /** Only these leave anything to the fair scheduler. */
-const withFairClass: readonly SimulatedPolicy[] = ['cfs', 'sfs'];
+const withFairClass: readonly SimulatedPolicy[] = ['cfs', 'sfs', 'gittins'];
 const variants: readonly Variant[] = [
   ...simulatedPolicies.map((policy) => ({ policy, fair: 'fluid' as const })),
   ...withFairClass.map((policy) => ({ policy, fair: 'eevdf' as const })),
@@ -48,6 +48,7 @@ for (const { policy, fair } of variants) {
     if (process.env.SFSD_GOLDEN === 'write') write(file, { policy, fair });
     const golden = JSON.parse(readFileSync(file, 'utf8')) as Golden;
     const requests = golden.requests.map(({ arrivalUs, demandUs, sleepsUs }) => ({
+      functionName: 'f',
       arrival: duration(arrivalUs),
       demand: duration(demandUs),
       sleeps: sleepsUs.map(([at, length]) => ({ at: duration(at), length: duration(length) })),
@@ -82,7 +83,7 @@ function write(file: string, of: Variant): void {
       random.uniform() < 0.25
         ? [{ at: duration(random.below(demand)), length: duration(1000 + random.below(30_000)) }]
         : [];
-    return { arrival: duration(arrival), demand: duration(demand), sleeps };
+    return { functionName: 'f', arrival: duration(arrival), demand: duration(demand), sleeps };
   });
   const ends = endsOf(requests, of);
   const lines = requests.map(({ arrival: arrivalUs, demand: demandUs, sleeps }, index) =>

@@ -12,6 +12,7 @@ const noLog: DecisionLog = { record: () => undefined };
 
 function setUp(): { readonly checks: Invariants; readonly log: DecisionLog; readonly task: Task } {
   const checks = new Invariants({
+    policy: 'sfs',
     parameters: parametersFor(2),
     faults: noFaults,
     tickLateness: noTime,

@@ -68,6 +68,7 @@ export function request(
   ...sleeps: readonly { readonly atMs: number; readonly lengthMs: number }[]
 ): SimulatedRequest {
   return {
+    functionName: 'f',
     arrival: fromMs(arrivalMs),
     demand: fromMs(demandMs),
     sleeps: sleeps.map(({ atMs, lengthMs }) => ({ at: fromMs(atMs), length: fromMs(lengthMs) })),

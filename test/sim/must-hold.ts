@@ -1,5 +1,5 @@
 /**
- * What SFS must achieve in simulation: Poisson arrivals, the paper's Table I with log-normal variation (sigma 0.5), N = 100, no warm-up
+ * What policies must achieve in simulation: the paper's Table I with log-normal variation (sigma 0.5), N = 100, no warm-up
  * left out.
  */
 
@@ -9,9 +9,9 @@ import {
   type PolicySummary,
   summaryOf,
 } from '../../src/cli/simulate/figures.js';
-import type { ComparedPolicy } from '../../src/cli/simulate/plan.js';
 import type { SfsParameters } from '../../src/contracts/scheduler.js';
 import { simulate } from '../../src/sim/fleet.js';
+import type { SimulatedPolicy } from '../../src/sim/host.js';
 import { generateWorkload } from '../../src/trace/workload/generate.js';
 import { fleetFor, parametersFor } from './machines.js';
 
@@ -20,18 +20,21 @@ export interface Study {
   readonly load: number;
   readonly requests: number;
   readonly seeds: number;
+  /** Default: Poisson. */
+  readonly gaps?: 'poisson' | 'bursty';
   readonly parameters?: Partial<SfsParameters>;
 }
 
-export async function study(
+/** Every policy over the same workloads, one for each seed. */
+export async function figuresFor(
   of: Study,
-): Promise<{ readonly sfs: PolicySummary; readonly cfs: PolicySummary }> {
-  const policies: readonly ComparedPolicy[] = ['cfs', 'sfs'];
+  policies: readonly SimulatedPolicy[],
+): Promise<readonly PolicyFigures[]> {
   const figures: PolicyFigures[] = [];
   for (let seed = 1; seed <= of.seeds; seed += 1) {
     const workload = await generateWorkload({
       durations: 'table',
-      gaps: 'poisson',
+      gaps: of.gaps ?? 'poisson',
       sigma: 0.5,
       stratified: true,
       requests: of.requests,
@@ -39,13 +42,15 @@ export async function study(
       cores: of.cores,
       seed,
     });
-    for (const policy of ['cfs', 'sfs'] as const) {
+    for (const policy of policies) {
       const parameters = parametersFor(of.cores, of.parameters);
       const run = simulate(workload.requests, fleetFor(of.cores, { policy, parameters }));
       figures.push(figuresOf(policy, workload, run));
     }
   }
-  const [cfs, sfs] = policies.map((policy) => summaryOf(policy, figures));
-  if (cfs === undefined || sfs === undefined) throw new Error('two policies were simulated');
-  return { cfs, sfs };
+  return figures;
+}
+
+export async function study(of: Study): Promise<{ readonly sfs: PolicySummary }> {
+  return { sfs: summaryOf('sfs', await figuresFor(of, ['cfs', 'sfs'])) };
 }

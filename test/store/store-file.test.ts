@@ -9,7 +9,7 @@ import { begin, fixtures, Holder, namesIn, now, open, pathIn, put, row } from '.
 t.test('functions come back in order of their names, each as it was put last', async (t) => {
   const path = pathIn(t);
   const file = open(path);
-  t.same(file.contents, { functions: [], lost: [] });
+  t.same(file.contents, { functions: [], lost: [], beliefs: [] });
   put(file, 'b', 'a', 'c');
   file.apply([{ kind: 'put', row: { name: 'b', definition: '{"command":"other"}', createdAtUnixMs: 2 } }]);
   file.apply([{ kind: 'delete', name: 'c' }]);
@@ -21,6 +21,26 @@ t.test('functions come back in order of their names, each as it was put last', a
     row('a'),
     { name: 'b', definition: '{"command":"other"}', createdAtUnixMs: 1 },
   ]);
+});
+
+t.test('beliefs come back, those kept longest ago first, each as it was kept last', async (t) => {
+  const path = pathIn(t);
+  const file = open(path);
+  const keep = (name: string, ...weights: readonly number[]) =>
+    file.apply([{ kind: 'keep', rows: [{ name, weights }] }]);
+  keep('function a', 1, 0.5);
+  keep('host', 3);
+  keep('function a', 2, 0.25);
+  file.close();
+  const again = open(path);
+  t.teardown(() => again.close());
+  t.same(
+    again.contents.beliefs.map(({ name, weights }) => ({ name, weights: [...Array.from(weights)] })),
+    [
+      { name: 'host', weights: [3] },
+      { name: 'function a', weights: [2, 0.25] },
+    ],
+  );
 });
 
 t.test('folder and file are for their owner alone, also one that was not', async (t) => {

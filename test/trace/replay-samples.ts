@@ -1,9 +1,9 @@
 /**
  * Small workloads, outcomes and records for the tests of replay and report. Times in milliseconds.
  */
-import type { PolicyName } from '../../src/contracts/invocation.js';
+
 import { invocationKey } from '../../src/contracts/invocation.js';
-import type { ReplayOutcome } from '../../src/contracts/replay.js';
+import type { ReplayOutcome, ReplayPolicy } from '../../src/contracts/replay.js';
 import type { Decision, DecisionKind } from '../../src/contracts/scheduler.js';
 import { after, duration, fromMs, type Instant, instant } from '../../src/contracts/time.js';
 import type { SummaryContext } from '../../src/trace/replay/comparison.js';
@@ -100,6 +100,7 @@ export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecor
     demandMs: 10,
     cpuMs: 10,
     path: 'filter',
+    predictedMs: null,
     sliceMs: null,
     queueDelayMs: null,
     demotions: 0,
@@ -112,7 +113,7 @@ export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecor
   };
 }
 
-export function sampleRun(policy: PolicyName, records: readonly Partial<RequestRecord>[]): ReplayRun {
+export function sampleRun(policy: ReplayPolicy, records: readonly Partial<RequestRecord>[]): ReplayRun {
   return {
     policy,
     workload: sampleHeader({ requests: records.length }),
@@ -149,7 +150,7 @@ export function samplePair(): readonly ReplayRun[] {
     { idealMs: 20, demandMs: 20 },
     { idealMs: 300, demandMs: 300 },
   ];
-  const under = (policy: PolicyName, turnarounds: readonly number[], involuntary: number) =>
+  const under = (policy: ReplayPolicy, turnarounds: readonly number[], involuntary: number) =>
     sampleRun(
       policy,
       ideal.map((times, index) => ({

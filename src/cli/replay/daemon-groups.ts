@@ -1,5 +1,5 @@
 /**
- * Which private daemon runs which policy. CFS and SFS share one: a request names its policy. FIFO and RR are SFS with a slice that never
+ * Which private daemon runs which policy. CFS and SFS share one: a request names its policy. Gittins has its own, whose scheduler it is. FIFO and RR are SFS with a slice that never
  * ends, each on a daemon of its own, so that launches, cgroups, budget and generator are the same under all of them.
  *
  *   fifo   c workers, no bypass: to completion, in the order of arrival
@@ -23,7 +23,8 @@ const roundRobinWorkers = 512;
 const roundRobinPollMs = 50;
 
 const toCompletion = { 'scheduler.sliceFixedMs': endlessSliceMs, 'scheduler.overloadFactor': 0 };
-const ownSettings: Readonly<Record<'fifo' | 'rr', Readonly<Record<string, unknown>>>> = {
+const ownSettings: Readonly<Record<'fifo' | 'rr' | 'gittins', Readonly<Record<string, unknown>>>> = {
+  gittins: { 'scheduler.policy': 'gittins' },
   // Whatever is ablated: a reference stays what it is.
   fifo: { ...toCompletion, 'scheduler.ioAware': true },
   rr: {
@@ -43,7 +44,7 @@ export function daemonGroups(
 ): readonly DaemonGroup[] {
   const shared = policies.filter((policy) => policy === 'cfs' || policy === 'sfs');
   const own = policies.flatMap((policy) =>
-    policy === 'fifo' || policy === 'rr'
+    policy === 'fifo' || policy === 'rr' || policy === 'gittins'
       ? [{ policies: [policy], settings: { ...settings, ...ownSettings[policy] } }]
       : [],
   );

@@ -34,12 +34,13 @@ import { daemonGroups } from './daemon-groups.js';
 import { raiseGenerator } from './generator-priority.js';
 import { busyShare } from './host.js';
 import { Interrupted, Interruption } from './interruption.js';
+import { type Past, pastOf } from './past.js';
 import type { ReplayPlan } from './plan.js';
 import { PrivateDaemon } from './private-daemon.js';
 import { createProgress, type Progress } from './progress.js';
 import { reportRuns } from './results.js';
 import { submitOver } from './submit.js';
-import { deleteFunctions, functionNameOf, registerFunctions } from './workload-functions.js';
+import { deleteFunctions, type NameOf, namesOf, registerFunctions } from './workload-functions.js';
 import { loadWorkload } from './workload-source.js';
 
 /** Unanswered requests, and connections to carry them. */
@@ -59,6 +60,7 @@ const workloadFile = 'workload.jsonl';
 export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<void> {
   const interruption = new Interruption();
   const progress = createProgress({ stderr: process.stderr, environment: context.terminal.environment });
+  let past: Past | undefined;
   const folder = plan.outFolder ?? join('out', `replay-${new Date().toISOString().replace(/[:.]/g, '-')}`);
   try {
     const workload = await loadWorkload(plan.source);
@@ -73,8 +75,11 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
       ...plan.settings,
     };
     const replayed: Replayed[] = [];
+    const nameOf = namesOf(workload, { apart: plan.policies.includes('gittins') });
     for (const group of daemonGroups(plan.policies, settings)) {
-      const part = { ...plan, ...group };
+      const isLearned = group.policies.includes('gittins') && plan.settings['store.path'] === undefined;
+      past = isLearned ? await pastOf(plan.source, nameOf) : undefined;
+      const part = { ...plan, ...group, settings: { ...group.settings, ...past?.settings } };
       replayed.push(
         await withDaemon({ plan: part, folder, signal, tell }, (socketPath) =>
           runPolicies({
@@ -83,6 +88,7 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
             socketPath,
             progress,
             signal,
+            nameOf,
             calibration: replayed[0]?.calibration,
           }),
         ),
@@ -100,6 +106,7 @@ export async function runReplay(plan: ReplayPlan, context: CliContext): Promise<
     context.terminal.err(`${thrown.message}: the replay was stopped, no results were written\n`);
     context.exitWith(exitCodes.failed);
   } finally {
+    past?.remove();
     interruption.release();
   }
 }
@@ -163,6 +170,7 @@ interface Bench {
   readonly socketPath: string;
   readonly progress: Progress;
   readonly signal: AbortSignal;
+  readonly nameOf: NameOf;
   /** Of this host, when it is known already. */
   readonly calibration: Calibration | undefined;
 }
@@ -175,7 +183,7 @@ interface Replayed {
 }
 
 async function runPolicies(bench: Bench): Promise<Replayed> {
-  const { plan, workload, socketPath, progress, signal } = bench;
+  const { plan, workload, socketPath, progress, signal, nameOf } = bench;
   const loaded = loadKoffiLibc();
   const libc = loaded.ok ? loaded.libc : undefined;
   const clock = libc === undefined ? hrtimeClock : new MonotonicClock(libc);
@@ -190,7 +198,7 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   if (!raised.raised) doubt(`the load generator stays at normal priority: ${raised.reason}`);
   try {
     if (plan.policies.some((policy) => policy !== 'cfs')) await expectRealTime(client);
-    await registerFunctions(client, workload);
+    await registerFunctions(client, workload, nameOf);
     stream = await InvocationStreamClient.open(socketPath);
     const submit = submitOver(stream, Date.now().toString(36));
     const calibration = bench.calibration ?? (await calibrated({ ...bench, submit, clock, doubt }));
@@ -205,7 +213,7 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
         clock,
         sleepUntil: abortable(sleepUntilOn(clock), signal),
         callOf: (request) => ({
-          functionName: functionNameOf(request.application),
+          functionName: nameOf(request),
           body: bodyOf(request, calibration),
         }),
         startDelay: fromMs(startDelayMs),
@@ -228,7 +236,9 @@ async function runPolicies(bench: Bench): Promise<Replayed> {
   } finally {
     raised.lower();
     stream?.close();
-    await (plan.socket === undefined ? undefined : deleteFunctions(client, workload).catch(() => undefined));
+    await (plan.socket === undefined
+      ? undefined
+      : deleteFunctions(client, workload, nameOf).catch(() => undefined));
     await client.close();
   }
 }

@@ -36,7 +36,8 @@ function lineOf(request: ReplayRequest, runName: string): StreamRequestBody {
     id: `${runName}-${request.policy}-${request.id}`,
     source: replaySource,
     // FIFO and RR are SFS with other parameters: the daemon is another, the request is not.
-    policy: request.policy === 'cfs' ? 'cfs' : 'sfs',
+    // FIFO and RR are SFS on a daemon of their own.
+    policy: request.policy === 'cfs' || request.policy === 'gittins' ? request.policy : 'sfs',
     arrivedAtMs: request.arrivedAt / 1000,
   };
 }

@@ -14,7 +14,15 @@ import type { WorkloadFlags } from '../workload-options.js';
 
 export type ComparedPolicy = 'ideal' | SimulatedPolicy;
 /** In the order of the table. */
-export const comparedPolicies: readonly ComparedPolicy[] = ['ideal', 'srtf', 'fifo', 'rr', 'cfs', 'sfs'];
+export const comparedPolicies: readonly ComparedPolicy[] = [
+  'ideal',
+  'srtf',
+  'fifo',
+  'rr',
+  'cfs',
+  'sfs',
+  'gittins',
+];
 
 export interface SimulateFlags extends WorkloadFlags, AblationFlags {
   readonly workload?: string;

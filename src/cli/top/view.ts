@@ -63,7 +63,7 @@ export function topLines(view: TopView): string[] {
   const { now, before } = view;
   const rates = before === undefined ? undefined : ratesBetween(before, now);
   const top = [headLine(now), stateLine(now), budgetLine(now), ''];
-  const bottom = ['', ...counterLines(rates), ...cpuLines(now, rates), loopLine(now)];
+  const bottom = ['', ...counterLines(now, rates), ...cpuLines(now, rates), loopLine(now)];
   if (view.trouble !== undefined) bottom.push('', `not answering: ${view.trouble}`);
   const room = view.rows - top.length - bottom.length - 1;
   const functions = functionLines(now, Math.max(2, Math.floor(room / 2) - 1));
@@ -79,7 +79,7 @@ function headLine(now: StatusBody): string {
 
 function stateLine(now: StatusBody): string {
   return [
-    `S ${timeText(now.sliceMs)}`,
+    ...(now.policy === 'gittins' ? [] : [`S ${timeText(now.sliceMs)}`]),
     `queue ${now.queueLength}`,
     `live ${now.live}/${now.liveMax}`,
     `blocked ${now.blocked}`,
@@ -99,9 +99,11 @@ function budgetLine(now: StatusBody): string {
 function workerLines(now: StatusBody, room: number): string[] {
   const rows = workerRows(now);
   const shown = rows.length <= room - 1 ? rows : rows.slice(0, Math.max(0, room - 2));
-  const lines = [[...workerHead], ...shown].map(([worker = '', time = '', name = '', id = '']) =>
-    `${worker.padStart(6)}  ${time.padStart(10)}  ${cut(name, 24).padEnd(24)}  ${id}`.trimEnd(),
-  );
+  const lines = [workerHead(now), ...shown].map((cells) => {
+    const [id = '', name = '', ...times] = [...cells].reverse();
+    const numbers = times.reverse().map((text, place) => text.padStart(place === 0 ? 6 : 10));
+    return [...numbers, cut(name, 24).padEnd(24), id].join('  ').trimEnd();
+  });
   if (shown.length === rows.length) return lines;
   const hidden = now.workers.slice(shown.length);
   const busy = hidden.filter((worker) => worker.invocation !== undefined).length;
@@ -118,8 +120,12 @@ function functionLines(now: StatusBody, room: number): string[] {
   return ['', ...lines];
 }
 
-function counterLines(rates: Rates | undefined): string[] {
-  const cells = shownCounters.map((name) => {
+function counterLines({ policy }: StatusBody, rates: Rates | undefined): string[] {
+  // Gittins bypasses nobody.
+  const names = shownCounters.map((name) =>
+    policy === 'gittins' && name === 'bypasses' ? 'preemptions' : name,
+  );
+  const cells = names.map((name) => {
     const rate = rates === undefined ? '-' : rates.counters[name].toFixed(1);
     return `${name.padEnd(11)}${rate.padStart(6)}`;
   });

@@ -2,6 +2,7 @@
  * The one JSON schema of the configuration: bounds, defaults and the sentence that documents each key.
  * `sfsd start --set`, the environment and the file all pass through it.
  */
+import { policyNames } from '../../contracts/invocation.js';
 
 const milliseconds = (options: {
   default: number;
@@ -122,9 +123,10 @@ export const configSchema = {
     ),
     scheduler: section('The SFS policy (paper sections in brackets).', {
       policy: {
-        enum: ['sfs', 'cfs'],
+        enum: policyNames,
         default: 'sfs',
-        description: 'Default policy of an invocation that names none.',
+        description:
+          'Policy of an invocation that names none. Requests may name `cfs` under each of them, `sfs` under `sfs` and `cfs`, and `gittins` under `gittins`.',
       },
       workers: count({
         default: 0,
@@ -170,6 +172,12 @@ export const configSchema = {
         maximum: 1000,
         description: 'O: bypass FILTER from a queue delay of O x S on (V-E); 0: never.',
       },
+      agingMaxMs: milliseconds({
+        default: 60_000,
+        minimum: 100,
+        maximum: 3_600_000,
+        description: 'Policy gittins: who has waited for this long is served before all others.',
+      }),
       pollMs: milliseconds({
         default: 4,
         minimum: 0.5,
@@ -361,7 +369,7 @@ export const configSchema = {
             uid: { type: 'integer', minimum: 0, maximum: 4_294_967_294 },
             commandHolds: { type: 'string', minLength: 1, maxLength: 4096 },
             functionName: { type: 'string', pattern: '^[!-~]{1,256}$' },
-            policy: { enum: ['sfs', 'cfs'] },
+            policy: { enum: policyNames },
           },
         },
         description:

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv, type ErrorObject } from 'ajv';
 import type { SfsdConfig } from '../../contracts/config.js';
 import { reasonOf, SfsdError } from '../../contracts/errors.js';
+import { policiesBeside } from '../../contracts/invocation.js';
 import { configSchema } from './config-schema.js';
 
 export interface ConfigSources {
@@ -182,9 +183,11 @@ function crossFaults({ scheduler, priorities, adopt, protect, tcp, access }: Sfs
     const reason = patternFault(commandPattern);
     if (reason !== undefined) faults.push(`protect.rules[${index}].commandPattern: ${reason}`);
   });
-  adopt.rules.forEach(({ name, uid, commandHolds }, index) => {
+  adopt.rules.forEach(({ name, uid, commandHolds, policy }, index) => {
     if (name === undefined && uid === undefined && commandHolds === undefined)
       faults.push(`adopt.rules[${index}] fits every process: give it a name, a uid or commandHolds`);
+    if (policy !== undefined && !policiesBeside(scheduler.policy).includes(policy))
+      faults.push(`adopt.rules[${index}].policy is ${policy}, but scheduler.policy is ${scheduler.policy}`);
   });
   if (tcp.port > 0 && tcp.tokenFile === '')
     faults.push('tcp.port needs tcp.tokenFile: over TCP nobody is known without a token');

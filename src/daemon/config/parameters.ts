@@ -33,6 +33,7 @@ export function sfsParameters(
     sliceMax: fromMs(scheduler.sliceMaxMs),
     ...(scheduler.sliceFixedMs === 0 ? {} : { sliceFixed: fromMs(scheduler.sliceFixedMs) }),
     overloadFactor: scheduler.overloadFactor === 0 ? Number.POSITIVE_INFINITY : scheduler.overloadFactor,
+    agingMax: fromMs(scheduler.agingMaxMs),
     pollInterval: fromMs(scheduler.pollMs),
     ioAware: scheduler.ioAware,
     budgetShare: budgeted ? 1 - (budgetPromiseMs * (1 - scheduler.budgetPercent / 100)) / budgetWindowMs : 1,

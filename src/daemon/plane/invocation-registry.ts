@@ -44,6 +44,7 @@ const stateAfter: Readonly<Record<DecisionKind, LifeState | 'ended' | undefined>
   blocked: 'blocked',
   woken: 'queued',
   bypassed: 'fair',
+  preempted: 'queued',
   denied: 'fair',
   paused: undefined,
   resumed: undefined,

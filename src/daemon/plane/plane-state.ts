@@ -3,7 +3,7 @@
  * loop and read whenever status is asked for. Each field is one aligned 8-byte store; a reader may see two fields of
  * different turns, which status can bear. Three scalars go the other way.
  *
- *   scalars | counters | FILTER workers (key or 0) | targets by way and reason | lateness histogram (Int32, 10 us a bucket)
+ *   scalars | counters | FILTER workers (key or 0) | their ranks | targets by way and reason | lateness histogram (Int32, 10 us a bucket)
  */
 
 import {
@@ -35,6 +35,8 @@ const scalars = {
   spawnerPid: 12,
   births: 13,
   protectedCores: 14,
+  /** 1: the policy ranks what it holds. */
+  ranked: 15,
 } as const;
 type ScalarName = keyof typeof scalars;
 
@@ -42,7 +44,8 @@ const counterBase = Object.keys(scalars).length;
 const workerBase = counterBase + counterNames.length;
 /** Largest c that status can show. */
 export const workersMax = 1024;
-const targetBase = workerBase + workersMax;
+const rankBase = workerBase + workersMax;
+const targetBase = rankBase + workersMax;
 const doublesInAll = targetBase + targetWays.length * targetReasons.length;
 
 const bucketWidth = 10;
@@ -74,6 +77,11 @@ export class PlaneState {
     return this.#doubles[workerBase + index] ?? 0;
   }
 
+  /** Of what the worker holds; undefined: the policy has no ranks. */
+  rank(index: number): Duration | undefined {
+    return this.get('ranked') === 1 ? duration(this.#doubles[rankBase + index] ?? 0) : undefined;
+  }
+
   counters(): SchedulerCounters {
     const read = (name: (typeof counterNames)[number]) =>
       this.#doubles[counterBase + counterNames.indexOf(name)] ?? 0;
@@ -96,6 +104,10 @@ export class PlaneState {
     }
     const workers = Math.min(view.workers.length, workersMax);
     for (let index = 0; index < workers; index += 1) doubles[workerBase + index] = view.workers[index] ?? 0;
+    const { ranks } = view;
+    if (ranks === undefined) return;
+    doubles[scalars.ranked] = 1;
+    for (let index = 0; index < workers; index += 1) doubles[rankBase + index] = ranks[index] ?? 0;
   }
 
   /** By the scheduling thread. */

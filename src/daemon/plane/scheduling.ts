@@ -3,7 +3,9 @@
  */
 import type { SfsdConfig } from '../../contracts/config.js';
 import { SfsdError } from '../../contracts/errors.js';
+import { policiesBeside } from '../../contracts/invocation.js';
 import { isRealTime } from '../../contracts/modes.js';
+import type { BeliefRow } from '../../contracts/store.js';
 import { type Clock, type Duration, duration, type Tick } from '../../contracts/time.js';
 import { UsableCpus } from '../../linux/cpus.js';
 import type { JournalFile } from '../../linux/journal-file.js';
@@ -13,7 +15,7 @@ import { sfsParameters, workerCount } from '../config/parameters.js';
 import type { CpuAccounts } from '../cpu-accounts.js';
 import type { Permission } from '../permission.js';
 import { PlaneState } from './plane-state.js';
-import { SharedSchedulingPlane } from './shared-scheduling-plane.js';
+import { type OnEnded, SharedSchedulingPlane } from './shared-scheduling-plane.js';
 import { startSchedulingThread } from './thread-host.js';
 import type { FfiReport } from './thread-main.js';
 
@@ -31,6 +33,9 @@ export interface SchedulingOptions {
   readonly accounts: CpuAccounts;
   /** Of what is promoted; absent: there is no guard. */
   readonly journal: JournalFile | undefined;
+  /** What earlier daemons have learned of CPU times. */
+  readonly beliefs: readonly BeliefRow[];
+  readonly onEnded?: OnEnded;
   readonly kernelModule?: string;
   readonly onLost: (error: Error) => void;
 }
@@ -74,6 +79,7 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     ffi: config.linux.ffi,
     policy,
     parameters,
+    beliefs: options.beliefs,
     priority: permission.daemonRealTime ? priorities.scheduling : 0,
     filterPriority: priorities.filter,
     roundRobin: priorities.roundRobin,
@@ -92,7 +98,9 @@ export async function startScheduling(options: SchedulingOptions): Promise<Sched
     rings: thread,
     state: thread.state,
     defaultPolicy: policy,
+    policies: policiesBeside(scheduler.policy),
     mode: { name: mode, ...(permission.reason === undefined ? {} : { reason: permission.reason }) },
+    ...(options.onEnded === undefined ? {} : { onEnded: options.onEnded }),
     liveMax: scheduler.liveMax,
     finishedMax,
     budgetShare: parameters.budgetShare,

@@ -10,6 +10,7 @@
 import { SfsdError } from '../../contracts/errors.js';
 import type { EndReason, Invocation, InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type { PermissionMode } from '../../contracts/modes.js';
+import type { Decision } from '../../contracts/scheduler.js';
 import type {
   CpuStatus,
   Explanation,
@@ -38,6 +39,9 @@ const bytesPerPlace = 512;
 /** One a millisecond. */
 const stopAttemptsMax = 1000;
 
+/** A live invocation has ended: the decision that says so. */
+export type OnEnded = (invocation: Invocation, decision: Decision) => void;
+
 export interface PlaneOptions {
   readonly clock: Clock;
   /** The decision ring is emptied at this pace while anything is live. A result that is answered empties it first. */
@@ -45,10 +49,12 @@ export interface PlaneOptions {
   readonly rings: { readonly submissions: SharedArrayBuffer; readonly decisions: SharedArrayBuffer };
   readonly state: SharedArrayBuffer;
   readonly defaultPolicy: PolicyName;
+  readonly policies: readonly PolicyName[];
   readonly mode: { readonly name: PermissionMode; readonly reason?: string };
   readonly liveMax: number;
   readonly finishedMax: number;
   readonly budgetShare: number;
+  readonly onEnded?: OnEnded;
   /** Wakes the scheduling thread. */
   readonly ring: () => void;
   readonly cpu: () => Pick<CpuStatus, 'cores' | 'elapsed' | 'control' | 'spawner'>;
@@ -56,6 +62,7 @@ export interface PlaneOptions {
 
 export class SharedSchedulingPlane implements SchedulingPlane {
   readonly defaultPolicy: PolicyName;
+  readonly policies: readonly PolicyName[];
   readonly #options: PlaneOptions;
   readonly #writer: SubmissionWriter;
   readonly #reader: DecisionReader;
@@ -73,6 +80,7 @@ export class SharedSchedulingPlane implements SchedulingPlane {
   constructor(options: PlaneOptions) {
     this.#options = options;
     this.defaultPolicy = options.defaultPolicy;
+    this.policies = options.policies;
     this.#writer = new SubmissionWriter(options.rings.submissions);
     this.#reader = new DecisionReader(options.rings.decisions);
     this.#state = new PlaneState(options.state);
@@ -205,9 +213,16 @@ export class SharedSchedulingPlane implements SchedulingPlane {
       const invocation = key === 0 ? undefined : this.#registry.invocation(key);
       if (invocation === undefined) return { worker };
       const { source, id, functionName, arrivedAt } = invocation;
+      const rank = this.#state.rank(worker);
       return {
         worker,
-        invocation: { source, id, functionName, since: this.#promotedAt.get(key) ?? arrivedAt },
+        invocation: {
+          source,
+          id,
+          functionName,
+          since: this.#promotedAt.get(key) ?? arrivedAt,
+          ...(rank === undefined ? {} : { rank }),
+        },
       };
     });
   }
@@ -244,7 +259,9 @@ export class SharedSchedulingPlane implements SchedulingPlane {
       if (decision === undefined) break;
       if (decision.kind === 'promoted') this.#promotedAt.set(decision.key, decision.at);
       else if (decision.kind !== 'arrived') this.#promotedAt.delete(decision.key);
-      this.#registry.apply(decision, { overflowed });
+      const invocation = decision.kind === 'ended' ? this.#registry.invocation(decision.key) : undefined;
+      const ended = this.#registry.apply(decision, { overflowed });
+      if (ended && invocation !== undefined) this.#options.onEnded?.(invocation, decision);
     }
     return taken;
   }

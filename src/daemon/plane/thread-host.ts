@@ -9,6 +9,7 @@ import { SfsdError } from '../../contracts/errors.js';
 import type { PolicyName } from '../../contracts/invocation.js';
 import type { PermissionMode } from '../../contracts/modes.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
+import type { BeliefRow } from '../../contracts/store.js';
 import type { Libc } from '../../linux/libc.js';
 import type { Favour } from '../../linux/task-promoter.js';
 import { allocateDecisionRing } from './decision-ring.js';
@@ -33,6 +34,7 @@ export interface SchedulingThreadOptions {
   readonly ffi: FfiName;
   readonly policy: PolicyName;
   readonly parameters: SfsParameters;
+  readonly beliefs: readonly BeliefRow[];
   readonly priority: number;
   readonly filterPriority: number;
   readonly roundRobin: boolean;
@@ -83,6 +85,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     ffi: options.ffi,
     policy: options.policy,
     parameters,
+    beliefs: options.beliefs,
     priority: options.priority,
     filterPriority: options.filterPriority,
     roundRobin: options.roundRobin,

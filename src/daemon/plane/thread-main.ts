@@ -9,6 +9,7 @@ import type { InvocationKey, PolicyName } from '../../contracts/invocation.js';
 import type { Kernel } from '../../contracts/kernel.js';
 import type { PermissionMode } from '../../contracts/modes.js';
 import type { SfsParameters } from '../../contracts/scheduler.js';
+import type { BeliefRow } from '../../contracts/store.js';
 import { type Clock, duration } from '../../contracts/time.js';
 import { ClockReader, clockThreadCpu } from '../../linux/clock-reader.js';
 import type { Libc } from '../../linux/libc.js';
@@ -20,6 +21,7 @@ import { PromotionJournal } from '../../linux/promotion-journal.js';
 import type { CountTarget } from '../../linux/target-refusals.js';
 import type { Favour } from '../../linux/task-promoter.js';
 import { createScheduler } from '../../scheduler/policies.js';
+import { historyOf } from './belief-keeper.js';
 import { DecisionWriter } from './decision-ring.js';
 import { PlaneState } from './plane-state.js';
 import { runSchedulingLoop } from './scheduling-loop.js';
@@ -64,6 +66,8 @@ export interface SchedulingThreadData {
   readonly ffi: FfiName;
   readonly policy: PolicyName;
   readonly parameters: SfsParameters;
+  /** What earlier daemons have learned. */
+  readonly beliefs: readonly BeliefRow[];
   /** Own priority; 0: stay SCHED_OTHER. */
   readonly priority: number;
   readonly filterPriority: number;
@@ -128,7 +132,8 @@ async function main(data: SchedulingThreadData): Promise<void> {
     },
   });
   const log = new DecisionWriter(data.decisions);
-  const scheduler = createScheduler(data.policy, { clock, kernel, log }, data.parameters);
+  const history = historyOf(data.beliefs);
+  const scheduler = createScheduler(data.policy, { clock, kernel, log, history }, data.parameters);
   const cpu = new ClockReader(libc);
   const eventCount = new Uint8Array(8);
   runSchedulingLoop({

@@ -141,6 +141,7 @@ export interface Summary extends SummaryContext {
   readonly rr: RunSummary | null;
   readonly cfs: RunSummary | null;
   readonly sfs: RunSummary | null;
+  readonly gittins: RunSummary | null;
   /** null unless both policies ran. */
   readonly comparison: Comparison | null;
   readonly warnings: readonly string[];
@@ -165,7 +166,8 @@ export function compare(runs: readonly ReplayRun[], context: SummaryContext): Su
   };
   const arrivals = new Map(first.records.map(({ id, arrivalMs }) => [id, arrivalMs]));
   const srtf = srtfSamples(ideal, { arrivals, cores: first.workload.cores });
-  const [fifo, rr, cfs, sfs] = [summaryOf('fifo'), summaryOf('rr'), summaryOf('cfs'), summaryOf('sfs')];
+  const [fifo, rr, cfs] = [summaryOf('fifo'), summaryOf('rr'), summaryOf('cfs')];
+  const [sfs, gittins] = [summaryOf('sfs'), summaryOf('gittins')];
   return {
     format: summaryFormat,
     version: summaryVersion,
@@ -179,9 +181,10 @@ export function compare(runs: readonly ReplayRun[], context: SummaryContext): Su
     rr,
     cfs,
     sfs,
+    gittins,
     comparison: cfs === null || sfs === null ? null : comparisonOf({ runs, samples, ideal, shortBelowMs }),
     warnings: warningsOf({
-      runs: { FIFO: fifo, RR: rr, CFS: cfs, SFS: sfs },
+      runs: { FIFO: fifo, RR: rr, CFS: cfs, SFS: sfs, Gittins: gittins },
       workload: first.workload,
       paired: paired.size,
     }),

@@ -67,6 +67,8 @@ export interface SchedulingSummary {
   readonly queueDelayMs: Distribution | null;
   /** S at the first pick-up. */
   readonly sliceMs: Distribution | null;
+  /** Factor by which the expected CPU time was off, of a policy that expects one; absent: of an edition that had none. */
+  readonly predictionError?: Distribution | null;
 }
 
 export type Part = keyof Groups;
@@ -190,7 +192,14 @@ export function schedulingSummary(records: readonly RequestRecord[]): Scheduling
     bypasses: records.filter((record) => record.bypassed).length,
     queueDelayMs: distributionOf(present(records.map((record) => record.queueDelayMs))),
     sliceMs: distributionOf(present(records.map((record) => record.sliceMs))),
+    predictionError: distributionOf(present(records.map(predictionErrorOf))),
   };
+}
+
+/** By which factor the expected CPU time was off, either way: 1 is exact. */
+function predictionErrorOf({ predictedMs, cpuMs }: RequestRecord): number | null {
+  if (predictedMs === null || cpuMs === null || predictedMs <= 0 || cpuMs <= 0) return null;
+  return Math.max(predictedMs / cpuMs, cpuMs / predictedMs);
 }
 
 /** null when nothing was issued over any length of time. */

@@ -56,6 +56,8 @@ export interface RequestRecord {
   /** CPU time that it used. */
   readonly cpuMs: number | null;
   readonly path: Path | null;
+  /** CPU time that the policy expected at its arrival; null: SFS expects nothing. */
+  readonly predictedMs: number | null;
   /** S at the first pick-up. */
   readonly sliceMs: number | null;
   /** At the first pick-up. */
@@ -117,8 +119,9 @@ export function recordOf(issued: Issued, base: RecordBase): RequestRecord {
   return {
     ...known,
     ...fateInScheduler(outcome.decisions, base),
-    // FIFO's and RR's slices never end: they are no S.
-    ...(policy === 'fifo' || policy === 'rr' ? { sliceMs: null } : {}),
+    // FIFO's and RR's slices never end, Gittins' end at a bucket: they are no S.
+    ...(policy === 'sfs' || policy === 'cfs' ? {} : { sliceMs: null }),
+    predictedMs: policy === 'gittins' ? predictionOf(outcome.decisions) : null,
     exit: exitText(outcome.exit),
     errorCode: outcome.errorCode ?? null,
     refusedBy: null,
@@ -151,6 +154,7 @@ const nothingRan = {
   turnaroundMs: null,
   cpuMs: null,
   path: null,
+  predictedMs: null,
   sliceMs: null,
   queueDelayMs: null,
   demotions: 0,
@@ -206,6 +210,11 @@ function fateInScheduler(decisions: readonly Decision[], base: RecordBase) {
     blocks,
     bypassed,
   };
+}
+
+function predictionOf(decisions: readonly Decision[]): number | null {
+  const arrived = decisions.find(({ kind }) => kind === 'arrived');
+  return arrived === undefined ? null : toMs(arrived.value as Duration);
 }
 
 /** At a first promotion the slice left is all of S; a bypass records O x S. */

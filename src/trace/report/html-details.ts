@@ -4,7 +4,7 @@
  */
 import type { RunSummary, Summary } from '../replay/comparison.js';
 import { paths } from '../replay/record.js';
-import { formatCount, formatMs, formatShare } from './format.js';
+import { formatCount, formatMs, formatRatio, formatShare } from './format.js';
 import { type Markup, markup, noMarkup } from './markup.js';
 import { ranPolicies, settingTexts } from './references.js';
 import { policyTitle } from './table.js';
@@ -72,6 +72,7 @@ ${row('paths', pathsText)}
 ${row('demotions / blocks / bypasses', ({ scheduling }) => `${scheduling.demotions} / ${scheduling.blocks} / ${scheduling.bypasses}`)}
 ${row('S at pick-up, median / max', ({ scheduling }) => `${formatMs(scheduling.sliceMs?.median ?? null)} / ${formatMs(scheduling.sliceMs?.max ?? null)}`)}
 ${row('queue delay, median / p99', ({ scheduling }) => `${formatMs(scheduling.queueDelayMs?.median ?? null)} / ${formatMs(scheduling.queueDelayMs?.p99 ?? null)}`)}
+${row('expected CPU time off by, median / p90', ({ scheduling }) => `${formatRatio(scheduling.predictionError?.median ?? null)} / ${formatRatio(scheduling.predictionError?.p90 ?? null)}`)}
 ${row('daemon CPU', (run) => formatShare(run.daemonCpu?.total ?? null))}
 ${row('generator CPU', (run) => formatShare(run.generatorCpu))}
 ${row('elapsed', (run) => formatMs(run.elapsedMs))}

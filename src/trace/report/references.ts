@@ -1,5 +1,5 @@
 /**
- * What a reader must know of the rows that are not CFS and SFS: which were computed, and within what FIFO and RR ran.
+ * What a reader must know of the rows that are not CFS and SFS: which were computed, within what FIFO and RR ran, what Gittins knew.
  */
 import { type ReplayPolicy, replayPolicies } from '../../contracts/replay.js';
 import type { ReportedPolicy, RunSummary, Summary } from '../replay/comparison.js';
@@ -19,7 +19,7 @@ export function ranPolicies(summary: Summary): readonly ReplayPolicy[] {
 
 /** One sentence each. */
 export function referenceNotes(summary: Summary): readonly string[] {
-  const { fifo, rr, srtf, host } = summary;
+  const { fifo, rr, srtf, gittins, host } = summary;
   const computed =
     srtf === null ? 'IDEAL (alone on the host) is' : 'IDEAL (alone on the host) and SRTF (clairvoyant) are';
   const notes = [`${computed} computed from the demands that were measured.`];
@@ -32,6 +32,10 @@ export function referenceNotes(summary: Summary): readonly string[] {
   if (rr !== null && host.roundRobinQuantumMs !== null)
     notes.push(
       `RR's turns are the kernel's quantum of ${formatMs(host.roundRobinQuantumMs)} (sched_rr_timeslice_ms).`,
+    );
+  if (gittins?.settings?.['store.path'] !== undefined && gittins.settings['store.path'] !== 'none')
+    notes.push(
+      'Gittins began as on a host that serves these functions already: with what as many runs of another seed have taught it.',
     );
   return notes;
 }

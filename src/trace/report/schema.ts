@@ -34,7 +34,12 @@ function objectOf<Fields>(properties: { readonly [name in keyof Required<Fields>
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 
-const record = objectOf<RequestRecord>({
+/** Fields of a later edition of the same version: an older folder is read without them. */
+function withLater(schema: Schema, later: Readonly<Record<string, Schema>>): Schema {
+  return { ...schema, properties: { ...(schema.properties as object), ...later } };
+}
+
+const recordFields = objectOf<Omit<RequestRecord, 'predictedMs'>>({
   policy: oneOf(replayPolicies),
   id: text,
   functionName: text,
@@ -62,6 +67,7 @@ const record = objectOf<RequestRecord>({
   involuntarySwitches: orNull(count),
   lagMs: number,
 });
+const record = withLater(recordFields, { predictedMs: figure });
 
 const seriesRow: Schema = {
   type: 'object',
@@ -111,14 +117,17 @@ const run = objectOf({
     lost: count,
   }),
   switches: orNull(objectOf({ voluntaryMean: number, involuntaryMean: number, perInvocation: distribution })),
-  scheduling: objectOf({
-    paths: objectOf(Object.fromEntries(paths.map((path) => [path, count]))),
-    demotions: count,
-    blocks: count,
-    bypasses: count,
-    queueDelayMs: distribution,
-    sliceMs: distribution,
-  }),
+  scheduling: withLater(
+    objectOf({
+      paths: objectOf(Object.fromEntries(paths.map((path) => [path, count]))),
+      demotions: count,
+      blocks: count,
+      bypasses: count,
+      queueDelayMs: distribution,
+      sliceMs: distribution,
+    }),
+    { predictionError: distribution },
+  ),
   lagMs: distribution,
   loadAchieved: figure,
   cpuOverDemand: figure,
@@ -180,6 +189,7 @@ const summary = objectOf<Summary>({
   rr: orNull(run),
   cfs: orNull(run),
   sfs: orNull(run),
+  gittins: orNull(run),
   comparison: orNull(
     objectOf({
       excessRemoved: objectOf({ all: figure, short: figure, long: figure }),

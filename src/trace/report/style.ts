@@ -6,12 +6,12 @@ export const reportStyle = `
 :root {
   color-scheme: light dark;
   --ground: #ffffff; --raised: #f6f7f9; --ink: #1a1d23; --soft: #5a6270; --rule: #dde1e7; --grid: #e8ebef;
-  --ideal: #5a6270; --srtf: #0f766e; --fifo: #7c3aed; --rr: #be185d; --cfs: #b45309; --sfs: #1d4ed8; --limit: #b91c1c; --dot: #64748b; --warn-ground: #fff7e6; --warn-rule: #b45309;
+  --ideal: #5a6270; --srtf: #0f766e; --fifo: #7c3aed; --rr: #be185d; --cfs: #b45309; --sfs: #1d4ed8; --gittins: #15803d; --limit: #b91c1c; --dot: #64748b; --warn-ground: #fff7e6; --warn-rule: #b45309;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171c; --raised: #1c2027; --ink: #e6e9ee; --soft: #a3acba; --rule: #333a45; --grid: #262c35;
-    --ideal: #a3acba; --srtf: #5eead4; --fifo: #c4b5fd; --rr: #f9a8d4; --cfs: #f5b544; --sfs: #82aaff; --limit: #ff8a80; --dot: #8b98ab; --warn-ground: #2a2314; --warn-rule: #f5b544;
+    --ideal: #a3acba; --srtf: #5eead4; --fifo: #c4b5fd; --rr: #f9a8d4; --cfs: #f5b544; --sfs: #82aaff; --gittins: #86efac; --limit: #ff8a80; --dot: #8b98ab; --warn-ground: #2a2314; --warn-rule: #f5b544;
   }
 }
 * { box-sizing: border-box; }
@@ -48,7 +48,7 @@ tbody th.policy { padding-left: 0.6rem; }
 th.group { text-align: center; border-bottom-color: var(--soft); }
 tbody tr.first th, tbody tr.first td { border-top: 1px solid var(--soft); }
 .key { display: inline-block; width: 0.7em; height: 0.7em; margin-right: 0.45em; border-radius: 2px; }
-.key.ideal { background: var(--ideal); } .key.srtf { background: var(--srtf); } .key.fifo { background: var(--fifo); } .key.rr { background: var(--rr); } .key.cfs { background: var(--cfs); } .key.sfs { background: var(--sfs); }
+.key.ideal { background: var(--ideal); } .key.srtf { background: var(--srtf); } .key.fifo { background: var(--fifo); } .key.rr { background: var(--rr); } .key.cfs { background: var(--cfs); } .key.sfs { background: var(--sfs); } .key.gittins { background: var(--gittins); }
 figure { margin: 0.75rem 0 0; overflow-x: auto; }
 figcaption { margin-top: 0.25rem; max-width: 44rem; font-size: 0.875rem; color: var(--soft); }
 .chart { display: block; width: 100%; min-width: 34rem; height: auto; font-size: 12px; fill: var(--ink); }
@@ -65,6 +65,7 @@ figcaption { margin-top: 0.25rem; max-width: 44rem; font-size: 0.875rem; color: 
 .chart .rr { stroke: var(--rr); stroke-dasharray: 5 2; }
 .chart .cfs { stroke: var(--cfs); stroke-dasharray: 8 3; }
 .chart .sfs { stroke: var(--sfs); stroke-width: 2.4; }
+.chart .gittins { stroke: var(--gittins); stroke-width: 2.4; stroke-dasharray: 12 3; }
 .chart .slice { stroke: var(--sfs); stroke-width: 2.4; }
 .chart .limit { stroke: var(--limit); stroke-width: 1.6; stroke-dasharray: 8 3; }
 .chart .dots circle { fill: var(--dot); fill-opacity: 0.55; }

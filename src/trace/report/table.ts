@@ -21,6 +21,7 @@ const titles: Readonly<Record<ReportedPolicy, string>> = {
   rr: 'RR',
   cfs: 'CFS',
   sfs: 'SFS',
+  gittins: 'Gittins',
 };
 
 export function policyTitle(policy: ReportedPolicy): string {
@@ -128,6 +129,7 @@ export function summaryLines(summary: Summary): readonly string[] {
       );
     }
   }
+  lines.push(...distanceNotes(summary));
   for (const policy of ranPolicies(summary)) {
     const run = summary[policy];
     if (run !== null) lines.push(...runLines(titles[policy], run));
@@ -135,16 +137,35 @@ export function summaryLines(summary: Summary): readonly string[] {
   return [...lines, ...summary.warnings.map((warning) => `warning: ${warning}`)];
 }
 
+/** How far from the clairvoyant each is. */
+function distanceNotes(summary: Summary): readonly string[] {
+  const best = summary.srtf?.turnaroundMs.all?.mean ?? 0;
+  if (best <= 0) return [];
+  const ratios = ranPolicies(summary).map((policy) => {
+    const mean = summary[policy]?.turnaroundMs.all?.mean ?? null;
+    return `${titles[policy]} ${formatRatio(mean === null ? null : mean / best)}`;
+  });
+  return [`Mean turnaround of all, to SRTF's: ${ratios.join(', ')}.`];
+}
+
 function runLines(name: string, run: RunSummary): readonly string[] {
-  const { counts, lagMs, daemonCpu } = run;
+  const { counts, lagMs, daemonCpu, scheduling } = run;
   const load = run.loadAchieved === null ? noFigure : run.loadAchieved.toFixed(2);
   const sent =
     `${name} run: ${counts.issued} of ${counts.requested} sent, ${counts.completed} completed, ${counts.lost} lost; ` +
     `load ${load}; generator late ${formatMs(lagMs?.p99 ?? null)} (p99).`;
-  if (daemonCpu === null) return [sent];
+  const { predictionError } = scheduling;
+  const expected =
+    predictionError == null
+      ? []
+      : [
+          `${name} run: expected CPU time off by a factor of ${formatRatio(predictionError.median)} (median), ${formatRatio(predictionError.p90)} (p90).`,
+        ];
+  if (daemonCpu === null) return [sent, ...expected];
   const percent = (share: number) => `${(share * 100).toFixed(2)}%`;
   return [
     sent,
+    ...expected,
     `${name} run: daemon ${percent(daemonCpu.total)} of the host: polling ${percent(daemonCpu.polling)}, ` +
       `scheduling ${percent(daemonCpu.scheduling)}, control ${percent(daemonCpu.control)}, spawner ${percent(daemonCpu.spawner)}.`,
   ];

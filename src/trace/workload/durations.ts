@@ -73,7 +73,9 @@ function checked(value: unknown): DurationTable {
   return { buckets: sound };
 }
 
-export function tableSource({ buckets }: DurationTable): DurationSource {
+/** @param functionsMin each bucket is cut, evenly on a logarithmic axis, until there are as many functions; demands stay the same. */
+export function tableSource({ buckets }: DurationTable, functionsMin = 1): DurationSource {
+  const parts = Math.ceil(functionsMin / buckets.length);
   return {
     at: (quantile) => {
       let below = 0;
@@ -83,7 +85,7 @@ export function tableSource({ buckets }: DurationTable): DurationSource {
           const inside = Math.min(1, (quantile - below) / share);
           return {
             ms: fromMs * (toMs / fromMs) ** inside,
-            name: `${Math.round(fromMs)}-${Math.round(toMs)}ms`,
+            name: nameOf({ fromMs, toMs }, { part: Math.min(parts - 1, Math.floor(inside * parts)), parts }),
           };
         }
         below += share;
@@ -91,6 +93,14 @@ export function tableSource({ buckets }: DurationTable): DurationSource {
       throw new SfsdError('SFSD_ERR_WORKLOAD_INVALID', { reason: 'the duration table has no bucket' });
     },
   };
+}
+
+function nameOf(
+  { fromMs, toMs }: Pick<DurationBucket, 'fromMs' | 'toMs'>,
+  { part, parts }: { readonly part: number; readonly parts: number },
+): string {
+  const edge = (at: number) => Math.round(fromMs * (toMs / fromMs) ** (at / parts));
+  return `${edge(part)}-${edge(part + 1)}ms`;
 }
 
 /** Seconds; fit of Shahrad et al., USENIX ATC 2020, section 3.4. */

@@ -44,7 +44,7 @@ export interface GeneratorOptions {
   readonly shift: boolean;
   /** Azure sample: the largest share of the requests that one function may have. */
   readonly functionShareMax: number;
-  /** Azure sample: the most invoked functions that get a request each; as many as there are requests at most. */
+  /** Azure sample: the most invoked functions that get a request each; as many as there are requests at most. Table: functions, at least. */
   readonly functionsMin: number;
 }
 

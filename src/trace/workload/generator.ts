@@ -131,7 +131,9 @@ function varied(draws: readonly Draw[], { seed, sigma }: GeneratorOptions): read
 
 function sourceFor(options: GeneratorOptions, { table }: GeneratorInputs): DurationSource {
   if (options.durations === 'lognormal') return logNormalSource();
-  return table === undefined ? refuse('durations table needs a table') : tableSource(table);
+  return table === undefined
+    ? refuse('durations table needs a table')
+    : tableSource(table, options.functionsMin);
 }
 
 function scaleFor(clipped: readonly number[], { durationScale, meanMs }: GeneratorOptions): number {
