@@ -2,13 +2,8 @@
  * From what the daemon knows to the bodies of contracts/http.ts: instants and durations become milliseconds, bytes base64.
  */
 import type { ExitStatus, LaunchOutcome } from '../contracts/function.js';
-import type {
-  DecisionBody,
-  ExplanationBody,
-  InvocationBody,
-  ResultBody,
-  StatusBody,
-} from '../contracts/http.js';
+import type { DecisionBody, ExplanationBody, ResultBody, StatusBody } from '../contracts/http.js';
+import type { PolicyName } from '../contracts/invocation.js';
 import type { ResourceView } from '../contracts/resources.js';
 import type { Decision } from '../contracts/scheduler.js';
 import type { Explanation, SchedulingStatus, WorkerStatus } from '../contracts/scheduling-plane.js';
@@ -75,23 +70,21 @@ export function decisionBody(decision: Decision): DecisionBody {
   };
 }
 
-export function invocationBody(explanation: Explanation, result: ResultBody | undefined): InvocationBody {
-  const { invocation, state } = explanation;
+export function explanationBody(
+  { invocation, state, decisions, incomplete }: Explanation,
+  defaultPolicy: PolicyName,
+  result: ResultBody | undefined,
+): ExplanationBody {
   return {
     id: invocation.id,
     source: invocation.source,
     functionName: invocation.functionName,
+    policy: invocation.policy ?? defaultPolicy,
     state,
     arrivedAtMs: atMs(invocation.arrivedAt),
     ...(result === undefined ? {} : { result }),
-  };
-}
-
-export function explanationBody(explanation: Explanation, result: ResultBody | undefined): ExplanationBody {
-  return {
-    ...invocationBody(explanation, result),
-    decisions: explanation.decisions.map(decisionBody),
-    incomplete: explanation.incomplete,
+    decisions: decisions.map(decisionBody),
+    incomplete,
   };
 }
 

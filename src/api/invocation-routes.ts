@@ -146,7 +146,7 @@ function describe({ ports, runs, results }: ApiContext, name: Name, client: Clie
   if (explanation !== undefined) {
     const isShown = kept !== undefined && kept.key === key && owns(client, kept.run.ownerUid);
     const own = isShown ? resultOf(kept, explanation) : undefined;
-    return explanationBody(explanation, own);
+    return explanationBody(explanation, ports.plane.defaultPolicy, own);
   }
   if (run !== undefined) return startingBody(run);
   if (kept !== undefined) return endedBody(kept, client);

@@ -224,6 +224,7 @@ const invocationFields = {
   id: idSchema,
   source: sourceSchema,
   functionName: text,
+  policy: policySchema,
   state: { type: 'string', enum: [...lifeStates, 'submitted', 'ended'] },
   arrivedAtMs: instantMs,
   result: ref('ResultBody'),
@@ -390,10 +391,13 @@ export const sharedSchemas: readonly ({ readonly $id: string } & object)[] = [
     }),
   },
   { $id: 'ResultBody', ...resultSchema },
-  { $id: 'InvocationBody', ...record(invocationFields, ['result']) },
+  { $id: 'InvocationBody', ...record(invocationFields, ['policy', 'result']) },
   {
     $id: 'ExplanationBody',
-    ...record({ ...invocationFields, decisions: listOf(ref('DecisionBody')), incomplete: flag }, ['result']),
+    ...record({ ...invocationFields, decisions: listOf(ref('DecisionBody')), incomplete: flag }, [
+      'policy',
+      'result',
+    ]),
   },
   { $id: 'StatusBody', ...statusSchema },
 ];

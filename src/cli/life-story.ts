@@ -22,11 +22,14 @@ export function lifeStory(body: ExplanationBody): Sentence[] {
 function sentence(decision: DecisionBody, body: ExplanationBody): string {
   const { kind, worker, cpuMs, value, extra } = decision;
   const used = timeText(cpuMs);
+  const isRanked = body.policy === 'gittins';
   switch (kind) {
     case 'arrived':
-      return `Arrived: ${countText(extra)} waited in the queue before it, S was ${microsecondsText(value)}.`;
+      return isRanked
+        ? `Arrived: ${countText(extra)} waited in the queue, and it was expected to use ${microsecondsText(value)} of CPU.`
+        : `Arrived: ${countText(extra)} waited in the queue before it, S was ${microsecondsText(value)}.`;
     case 'promoted':
-      return `Promoted to SCHED_FIFO on worker ${worker} after a delay of ${microsecondsText(extra)}, with ${microsecondsText(value)} of its slice left.`;
+      return `Promoted to SCHED_FIFO on worker ${worker} after a delay of ${microsecondsText(extra)}, with ${microsecondsText(value)} of its ${isRanked ? 'turn' : 'slice'} left.`;
     case 'demoted':
       return `Demoted after ${used} of CPU: its slice of ${microsecondsText(extra)} was used up, by ${microsecondsText(value)} too much. The fair scheduler runs it from here on.`;
     case 'blocked':

@@ -129,6 +129,8 @@ export interface InvocationBody {
   readonly id: string;
   readonly source: string;
   readonly functionName: string;
+  /** What decides; absent while or when only its run is known. */
+  readonly policy?: PolicyName;
   readonly state: LifeState | 'submitted' | 'ended';
   readonly arrivedAtMs: number;
   readonly result?: ResultBody;

@@ -21,7 +21,14 @@ t.test('an invocation is found by id and source', async (t) => {
   const api = await connected(t, rig());
   const plain = await api.call('GET', '/v1/invocations/a');
   t.equal(plain.status, 200);
-  t.same(plain.json, { id: 'a', source: 'api', functionName: 'f', state: 'queued', arrivedAtMs: 5000 });
+  t.same(plain.json, {
+    id: 'a',
+    source: 'api',
+    functionName: 'f',
+    policy: 'sfs',
+    state: 'queued',
+    arrivedAtMs: 5000,
+  });
   const hooked = await api.call('GET', '/v1/invocations/a?source=hook');
   t.match(hooked.json, { source: 'hook', functionName: 'g' });
 });
@@ -118,5 +125,12 @@ t.test('a later registration of the same name does not carry an earlier result',
   await api.call('POST', '/v1/functions/f/invocations?async=true', { headers: { 'sfsd-id': 'run' } });
   await api.call('POST', '/v1/invocations', { body: [{ id: 'run', functionName: 'g', pid: 77 }] });
   const { json } = await api.call('GET', '/v1/invocations/run');
-  t.same(json, { id: 'run', source: 'api', functionName: 'g', state: 'queued', arrivedAtMs: 5000 });
+  t.same(json, {
+    id: 'run',
+    source: 'api',
+    functionName: 'g',
+    policy: 'sfs',
+    state: 'queued',
+    arrivedAtMs: 5000,
+  });
 });

@@ -104,6 +104,8 @@ export const everyKind: readonly DecisionBody[] = [
   decision('blocked', { atMs: 1010, worker: 1, cpuMs: 5.5, value: 14_500 }),
   decision('woken', { atMs: 1030, cpuMs: 5.5, value: 14_500, extra: 20_000 }),
   decision('promoted', { atMs: 1031, worker: 0, cpuMs: 5.5, value: 14_500, extra: 1000 }),
+  decision('preempted', { atMs: 1035, worker: 0, cpuMs: 9.5, extra: 4200 }),
+  decision('promoted', { atMs: 1036, worker: 0, cpuMs: 9.5, value: 10_500, extra: 1000 }),
   decision('paused', { atMs: 1040, value: 93_000 }),
   decision('resumed', { atMs: 1047, value: 7000 }),
   decision('demoted', { atMs: 1052.6, worker: 0, cpuMs: 20.3, value: 300, extra: 20_000 }),

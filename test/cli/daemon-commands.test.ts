@@ -153,6 +153,7 @@ t.test('why tells every kind of decision in a sentence of its own', async (t) =>
     '4.10 ms  Promoted to SCHED_FIFO on worker 1 after a delay of 4.10 ms, with 20.0 ms of its slice left.',
     '10.0 ms  Blocked after 5.50 ms of CPU: all of its threads sleep. It gave its worker back and keeps 14.5 ms of its slice.',
     '30.0 ms  Woken after 20.0 ms asleep: it queues again with 14.5 ms of its slice left.',
+    '35.0 ms  Preempted after 9.50 ms of CPU: an invocation that is expected to be done sooner took its worker. It waits again.',
     '40.0 ms  FILTER paused: 93.0 ms of this window were spent in SCHED_FIFO, all that the budget allows.',
     '47.0 ms  FILTER resumed after a pause of 7.00 ms.',
     '52.6 ms  Demoted after 20.3 ms of CPU: its slice of 20.0 ms was used up, by 0.300 ms too much. The fair scheduler runs it from here on.',
@@ -163,6 +164,13 @@ t.test('why tells every kind of decision in a sentence of its own', async (t) =>
     t.ok(out.includes(sentence), sentence);
   t.match(out, /^Verdict: .*; turnaround 100 ms for 45\.0 ms of CPU \(45%\)\.$/m);
   t.ok(widest((await sfsd(['why', '7f3a'])).out) <= 80, 'wraps at 80 columns');
+});
+
+t.test('why tells what Gittins expected', async (t) => {
+  const body = { ...explanationBody('a', everyKind), policy: 'gittins' } as const;
+  const [arrived, , promoted] = lifeStory(body).map((one) => one.text);
+  t.equal(arrived, 'Arrived: 3 invocations waited in the queue, and it was expected to use 20.0 ms of CPU.');
+  t.match(promoted, / of 4\.10 ms, with 20\.0 ms of its turn left\.$/);
 });
 
 t.test('why does not call a life without a measured clock one without CPU time', async (t) => {

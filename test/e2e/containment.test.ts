@@ -139,9 +139,10 @@ t.test('protected processes run beside spinners, and are what they were afterwar
 
   const json = [{ id: 'gateway', functionName: 'gateway', pid: gateway.pid }];
   await daemon.request('POST', '/v1/invocations', { json });
-  await sleep(300);
-  t.match(standingOf(gateway.pid), /^FIFO 10/, 'nor is a protected process made a function');
+  for (let looks = 0; looks < 40 && (await daemon.status()).targets.length === 0; looks += 1)
+    await sleep(100);
   t.same((await daemon.status()).targets, [{ way: 'denied', reason: 'foreign', targets: 1 }]);
+  t.match(standingOf(gateway.pid), /^FIFO 10/, 'nor is a protected process made a function');
   t.equal(await daemon.stop(), 0);
   await call;
   t.equal(standingOf(gateway.pid), before);
