@@ -54,6 +54,8 @@ export interface LoopPorts {
   endedAt(index: number): InvocationKey | undefined;
   /** Says that the loop turns. True: everything was demoted by a guard since the last. */
   beat(): boolean;
+  /** Nothing lives and nothing was said for a whole wait: time for what would be in the way later. */
+  rest(): void;
   /** Called once, when status can be read and messages will be taken. */
   ready(): void;
   /** CPU time of this thread. */
@@ -80,11 +82,13 @@ export function runSchedulingLoop(ports: LoopPorts): void {
       const taken = takeMessages(ports);
       stopped = taken === 'stop';
       backlog = taken === 'more';
+      const idle = events === 0 && next === undefined;
       next = ports.scheduler.tick();
       ports.state.publish(ports.scheduler.view);
       const used = ports.cpuTime();
       charge(ports, { spent: difference(used, charged), pollsBefore });
       charged = used;
+      if (idle && next === undefined) ports.rest();
     }
   } finally {
     ports.scheduler.drain();

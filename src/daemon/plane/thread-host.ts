@@ -15,6 +15,7 @@ import type { Favour } from '../../linux/task-promoter.js';
 import { allocateDecisionRing } from './decision-ring.js';
 import { allocatePlaneState, PlaneState } from './plane-state.js';
 import { allocateSubmissionRing } from './submission-ring.js';
+import { sizeNextHeap } from './thread-heap.js';
 import type { FfiReport, SchedulingThreadData } from './thread-main.js';
 
 /** Bytes of the submission ring for each live invocation allowed: one submission (under 512) and one end. */
@@ -96,6 +97,7 @@ export async function startSchedulingThread(options: SchedulingThreadOptions): P
     journal: options.journal,
     kernelModule: options.kernelModule ?? new URL('./plane-kernel.js', import.meta.url).href,
   };
+  sizeNextHeap();
   const worker = new Worker(new URL('./thread-main.js', import.meta.url), {
     workerData: data,
     name: 'scheduling',

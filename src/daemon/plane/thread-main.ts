@@ -26,6 +26,7 @@ import { DecisionWriter } from './decision-ring.js';
 import { PlaneState } from './plane-state.js';
 import { runSchedulingLoop } from './scheduling-loop.js';
 import { SubmissionReader } from './submission-ring.js';
+import { ThreadHeap } from './thread-heap.js';
 
 /** A kernel adapter that also tells whose group an event of the poller has ended. */
 export interface PlaneKernel extends Kernel {
@@ -136,6 +137,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
   const scheduler = createScheduler(data.policy, { clock, kernel, log, history }, data.parameters);
   const cpu = new ClockReader(libc);
   const eventCount = new Uint8Array(8);
+  const heap = new ThreadHeap();
   runSchedulingLoop({
     clock,
     scheduler,
@@ -151,6 +153,7 @@ async function main(data: SchedulingThreadData): Promise<void> {
     },
     beat: () => journal?.beat() ?? false,
     cpuTime: () => duration(cpu.microseconds(clockThreadCpu)),
+    rest: () => heap.collectIfGrown(),
     ready: () => state.set('tid', libc.gettid()),
   });
   kernel.close();
